@@ -1,0 +1,79 @@
+"""What the activity road needs from outside: a clock, a signer, a store. `keys` and `storage` implement them.
+
+Here: the protocols and the values that cross them. Not here: any implementation, any rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.records import AppProof
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch."""
+        ...
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
+
+    key_id: str
+    ciphertext: bytes
+
+
+class AccountRequest(msgspec.Struct, frozen=True):
+    """An account to derive. `path` as the caller wrote it, e.g. m/44'/60'/0'/0/0."""
+
+    curve: Curve
+    path_format: PathFormat
+    path: str
+    address_format: AddressFormat
+
+
+class DerivedAccount(msgspec.Struct, frozen=True):
+    """`public_key` is lower-case hex: 33 bytes compressed, or the 32 bytes of ed25519."""
+
+    request: AccountRequest
+    public_key: str
+    address: str
+
+
+class NewWallet(msgspec.Struct, frozen=True):
+    """A wallet just made: its mnemonic, sealed, and the accounts that were asked for, in their order."""
+
+    sealed_mnemonic: Sealed
+    accounts: tuple[DerivedAccount, ...]
+
+
+class Signer(Protocol):
+    """The only door to plaintext key material. Nothing it returns is secret.
+
+    Raises NotImplementedHere for an address format or curve it cannot derive yet, InvalidRequest for a
+    path, mnemonic length or combination that cannot be.
+    """
+
+    async def new_data_key(self, organization_id: str) -> Sealed:
+        """A fresh data key for an organization, sealed under the master key."""
+        ...
+
+    async def create_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        mnemonic_length: int,
+        accounts: Sequence[AccountRequest],
+    ) -> NewWallet:
+        """Make a BIP-39 mnemonic of `mnemonic_length` words, derive the accounts, seal the mnemonic."""
+        ...
+
+    async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
+        """Sign each payload (JSON text) with the server's proof key."""
+        ...

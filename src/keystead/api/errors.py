@@ -1,0 +1,132 @@
+"""Every refusal a caller may be told about, and what each is called on the wire.
+
+Here: one hierarchy; each class knows its HTTP status, its gRPC code and its machine-readable code.
+Not here: when to refuse (the rooms above), and how an error becomes bytes (`rendering`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class ServiceError(Exception):
+    """A refusal with a message for the caller: what was wrong, with which field and value, what would be right.
+
+    The message never holds a secret. `machine_code` is the public API's turnkeyErrorCode, "" where it has none.
+    `details` replaces the standard detail object where the public API documents another shape.
+    """
+
+    http_status: ClassVar[int] = 500
+    grpc_code: ClassVar[int] = 13
+    default_machine_code: ClassVar[str] = "INTERNAL"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        machine_code: str | None = None,
+        details: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.machine_code = self.default_machine_code if machine_code is None else machine_code
+        self.details = details
+
+
+class InvalidRequest(ServiceError):
+    """The request is malformed, or what it asks for breaks a rule of the organization."""
+
+    http_status = 400
+    grpc_code = 3
+    default_machine_code = "REQUEST_INVALID"
+
+
+class Unauthenticated(ServiceError):
+    """No valid stamp, or a stamp by a key that is not known where the request points."""
+
+    http_status = 401
+    grpc_code = 16
+    default_machine_code = "SIGNATURE_INVALID"
+
+
+class PermissionDenied(ServiceError):
+    """The stamp is good, but its user may not do this."""
+
+    http_status = 403
+    grpc_code = 7
+    default_machine_code = "REQUEST_NOT_AUTHORIZED"
+
+
+class NotFound(ServiceError):
+    http_status = 404
+    grpc_code = 5
+    default_machine_code = ""
+
+
+class MethodNotAllowed(ServiceError):
+    http_status = 405
+    grpc_code = 12
+    default_machine_code = ""
+
+
+class RequestTimeout(ServiceError):
+    """The body did not arrive in time."""
+
+    http_status = 408
+    grpc_code = 4
+    default_machine_code = ""
+
+
+class AlreadyExists(ServiceError):
+    http_status = 409
+    grpc_code = 6
+    default_machine_code = ""
+
+
+class Conflict(ServiceError):
+    """Others changed the organization so often that this change found no place; sending it again is safe."""
+
+    http_status = 409
+    grpc_code = 10
+    default_machine_code = ""
+
+
+class TooLarge(ServiceError):
+    http_status = 413
+    grpc_code = 11
+    default_machine_code = "REQUEST_INVALID"
+
+
+class LimitReached(ServiceError):
+    """A resource or rate limit."""
+
+    http_status = 429
+    grpc_code = 8
+    default_machine_code = ""
+
+
+class HeadersTooLarge(ServiceError):
+    http_status = 431
+    grpc_code = 11
+    default_machine_code = "REQUEST_INVALID"
+
+
+class NotImplementedHere(ServiceError):
+    """A path or variant of the public schema that this version does not answer."""
+
+    http_status = 501
+    grpc_code = 12
+    default_machine_code = ""
+
+
+class Unavailable(ServiceError):
+    """A part the service depends on does not answer now; nothing was changed; sending it again is safe."""
+
+    http_status = 503
+    grpc_code = 14
+    default_machine_code = ""
+
+
+class Internal(ServiceError):
+    """A defect of ours. The message names the request, never the cause."""

@@ -1,0 +1,18 @@
+"""Identifiers: UUID text, version 7, so that they sort by time of creation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import uuid_utils
+from msgspec import Meta
+
+UUID_PATTERN = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"
+
+Uuid = Annotated[str, Meta(pattern=UUID_PATTERN)]
+"""The wire type of an identifier: lower case with hyphens."""
+
+
+def new_id() -> str:
+    """A fresh UUIDv7 as lower-case text with hyphens."""
+    return str(uuid_utils.uuid7())

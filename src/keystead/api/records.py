@@ -1,0 +1,216 @@
+"""The records of the wire, as the public schema names them: users, credentials, wallets, interfaces, votes.
+
+They are frozen values, the same on the wire, at rest and in the organization. A field that a caller may leave
+out is `None` when it is absent. Stored records outlive this module: add a field with a default, reuse none.
+Not here: what requests carry (`parameters`, the operations), and the two renderings (`rendering`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.api.enums import (
+    AddressFormat,
+    AuthenticationType,
+    AuthenticatorTransport,
+    CredentialType,
+    Curve,
+    PathFormat,
+    SmartContractInterfaceType,
+    TagType,
+    VoteSelection,
+)
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of every struct that crosses the wire: camelCase names, absent optional fields left out."""
+
+
+class Timestamp(Wire, frozen=True, order=True):
+    """A moment: whole seconds since the epoch and the nanoseconds beyond, both as decimal text."""
+
+    seconds: str
+    nanos: str
+
+    @classmethod
+    def from_ms(cls, epoch_ms: int) -> Timestamp:
+        seconds, ms = divmod(epoch_ms, 1000)
+        return cls(seconds=str(seconds), nanos=str(ms * 1_000_000))
+
+    @property
+    def epoch_ms(self) -> int:
+        return int(self.seconds) * 1000 + int(self.nanos) // 1_000_000
+
+
+class Credential(Wire, frozen=True):
+    """publicKey: hex of an API key, base64url COSE of a passkey."""
+
+    public_key: str
+    type: CredentialType
+    session_profile_id: str | None = None
+
+
+class ApiKey(Wire, frozen=True):
+    """`expiration_seconds` counts from `created_at`, as decimal text; absent: never expires."""
+
+    credential: Credential
+    api_key_id: str
+    api_key_name: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    expiration_seconds: str | None = None
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        if self.expiration_seconds is None:
+            return None
+        return self.created_at.epoch_ms + int(self.expiration_seconds) * 1000
+
+
+class Authenticator(Wire, frozen=True):
+    """A passkey. `aaguid` is base64url of 16 bytes, `credential_id` base64url, both without padding."""
+
+    transports: tuple[AuthenticatorTransport, ...]
+    attestation_type: str
+    aaguid: str
+    credential_id: str
+    model: str
+    credential: Credential
+    authenticator_id: str
+    authenticator_name: str
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class OauthProvider(Wire, frozen=True):
+    provider_id: str
+    provider_name: str
+    issuer: str
+    audience: str
+    subject: str
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class AuthenticationMethod(Wire, frozen=True):
+    type: AuthenticationType
+    id: str | None = None
+
+
+class RequiredAuthenticationMethod(Wire, frozen=True):
+    """One step of an MFA policy: any one of these methods proves it."""
+
+    any: tuple[AuthenticationMethod, ...]
+
+
+class MfaPolicy(Wire, frozen=True):
+    mfa_policy_id: str
+    mfa_policy_name: str
+    condition: str
+    required_authentication_methods: tuple[RequiredAuthenticationMethod, ...]
+    order: int
+    created_at: Timestamp
+    updated_at: Timestamp
+    notes: str | None = None
+
+
+class User(Wire, frozen=True):
+    user_id: str
+    user_name: str
+    authenticators: tuple[Authenticator, ...]
+    api_keys: tuple[ApiKey, ...]
+    user_tags: tuple[str, ...]
+    oauth_providers: tuple[OauthProvider, ...]
+    mfa_policies: tuple[MfaPolicy, ...]
+    created_at: Timestamp
+    updated_at: Timestamp
+    user_email: str | None = None
+    user_phone_number: str | None = None
+
+
+class Tag(Wire, frozen=True):
+    tag_id: str
+    tag_name: str
+    tag_type: TagType
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class Wallet(Wire, frozen=True):
+    """exported: its mnemonic has left at least once; imported: its mnemonic came in by an import."""
+
+    wallet_id: str
+    wallet_name: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    exported: bool
+    imported: bool
+
+
+class WalletAccount(Wire, frozen=True):
+    """`public_key` is hex without prefix; `path` stands as it was asked for."""
+
+    wallet_account_id: str
+    organization_id: str
+    wallet_id: str
+    curve: Curve
+    path_format: PathFormat
+    path: str
+    address_format: AddressFormat
+    address: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    public_key: str | None = None
+    wallet_details: Wallet | None = None
+    name: str | None = None
+    caip2_prefix: str | None = None
+
+
+class SmartContractInterface(Wire, frozen=True):
+    organization_id: str
+    smart_contract_interface_id: str
+    smart_contract_address: str
+    smart_contract_interface: str
+    type: SmartContractInterfaceType
+    label: str
+    notes: str
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class Vote(Wire, frozen=True):
+    """One user's approval or rejection, with what that user signed, so that anyone can verify it again."""
+
+    id: str
+    user_id: str
+    user: User
+    activity_id: str
+    selection: VoteSelection
+    message: str
+    public_key: str
+    signature: str
+    scheme: str
+    created_at: Timestamp
+
+
+class AppProof(Wire, frozen=True):
+    """A statement signed by the server's proof key.
+
+    `public_key` is hex of two uncompressed P-256 points (encryption, signing), `signature` hex of r and s
+    over SHA-256 of `proof_payload`.
+    """
+
+    scheme: str
+    public_key: str
+    proof_payload: str
+    signature: str
+
+
+class Status(Wire, frozen=True):
+    """Why an activity failed, in the shape of google.rpc.Status."""
+
+    code: int
+    message: str
+    details: tuple[dict[str, Any], ...] = ()
