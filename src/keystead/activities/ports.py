@@ -12,19 +12,13 @@ import msgspec
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.records import AppProof
+from keystead.organizations.organization import Sealed as Sealed
 
 
 class Clock(Protocol):
     def now_ms(self) -> int:
         """Milliseconds since the epoch."""
         ...
-
-
-class Sealed(msgspec.Struct, frozen=True):
-    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
-
-    key_id: str
-    ciphertext: bytes
 
 
 class AccountRequest(msgspec.Struct, frozen=True):

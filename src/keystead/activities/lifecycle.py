@@ -1,0 +1,229 @@
+"""The one road of every write: known or new, in time, allowed, executed, committed.
+
+Here: the order of these steps, and how submissions to one organization take turns.
+Not here: what is allowed (`policies`), what an activity does (`operations`), the database (`storage`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from keystead.activities.activity import Activity, Execution, Outcome
+from keystead.activities.ports import Clock, Signer
+from keystead.activities.proofs import proof_payloads
+from keystead.activities.requests import Liveness, Submission, check_liveness
+from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Store
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.errors import Conflict, NotFound
+from keystead.api.records import AppProof, Timestamp, User, Vote, Wire
+from keystead.api.rendering import encode
+from keystead.organizations.limits import Limits
+from keystead.organizations.lookups import lookups
+from keystead.organizations.organization import Organization, Version, apply
+from keystead.organizations.principals import Principal, unknown
+from keystead.policies.decision import Verdict, decide, denied
+
+ATTEMPTS = 50
+"""How often one submission may lose the race for its organization before its caller is told to try again."""
+
+
+class _Lane:
+    """Where submissions to one organization take turns.
+
+    `head` is the organization as it will be when everything handed in so far is committed; None while that is
+    what the store has. So a submission need not wait for the commit before it, and many share one.
+    """
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.head: Organization | None = None
+        self.users = 0
+        self.uncommitted = 0
+
+
+class Lifecycle:
+    """Takes submissions to their end. One per process; processes meet in the store."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        signer: Signer,
+        clock: Clock,
+        new_id: Callable[[], str],
+        limits: Limits,
+        liveness: Liveness,
+    ) -> None:
+        self._store = store
+        self._signer = signer
+        self._clock = clock
+        self._new_id = new_id
+        self._limits = limits
+        self._liveness = liveness
+        self._lanes: dict[str, _Lane] = {}
+        self._in_flight: dict[tuple[str, str], asyncio.Future[None]] = {}
+
+    async def submit(self, submission: Submission, caller: Principal) -> Activity:
+        """The activity that these bytes make, or made when they came before. Raises ServiceError if refused."""
+        organization_id = submission.envelope.organization_id
+        key = (organization_id, submission.fingerprint)
+        while (earlier := self._in_flight.get(key)) is not None:
+            await asyncio.shield(earlier)
+        self._in_flight[key] = landed = asyncio.get_running_loop().create_future()
+        try:
+            return await self._known_or_new(submission, caller)
+        finally:
+            del self._in_flight[key]
+            landed.set_result(None)
+
+    async def _known_or_new(self, submission: Submission, caller: Principal) -> Activity:
+        organization_id = submission.envelope.organization_id
+        for _ in range(ATTEMPTS):
+            known = await self._store.activity_with_fingerprint(organization_id, submission.fingerprint)
+            if known is not None:
+                return known
+            activity = await self._attempt(submission, caller)
+            if activity is not None:
+                return activity
+        raise Conflict("the organization is being changed by many others at once; send the same request again")
+
+    async def _attempt(self, submission: Submission, caller: Principal) -> Activity | None:
+        """One try: the activity, or None if somebody else changed the organization first."""
+        now_ms = self._clock.now_ms()
+        check_liveness(submission.envelope, now_ms, self._liveness)
+        organization_id = submission.envelope.organization_id
+        async with self._lane(organization_id) as lane:
+            async with lane.turn:
+                organization = lane.head or await self._store.organization(organization_id)
+                if organization is None:
+                    raise NotFound(
+                        f"no organization found with the given ID: {organization_id}",
+                        machine_code="ORGANIZATION_NOT_FOUND",
+                    )
+                commit, activity = await self._evaluate(submission, organization, caller, now_ms)
+                committing = self._store.commit(commit)
+                if commit.change is not None:
+                    lane.head = commit.change.after
+                lane.uncommitted += 1
+            outcome = None
+            try:
+                outcome = await committing
+            finally:
+                lane.uncommitted -= 1
+                if outcome is not CommitOutcome.COMMITTED or not lane.uncommitted:
+                    lane.head = None
+        return activity if outcome is CommitOutcome.COMMITTED else None
+
+    @asynccontextmanager
+    async def _lane(self, organization_id: str) -> AsyncIterator[_Lane]:
+        lane = self._lanes.setdefault(organization_id, _Lane())
+        lane.users += 1
+        try:
+            yield lane
+        finally:
+            lane.users -= 1
+            if not lane.users:
+                del self._lanes[organization_id]
+
+    async def _evaluate(
+        self, submission: Submission, organization: Organization, caller: Principal, now_ms: int
+    ) -> tuple[Commit, Activity]:
+        """Decide and, if allowed, execute: what to commit. Writes nothing."""
+        voter = organization.users.get(caller.user.user_id)
+        if voter is None:
+            raise unknown(organization.id, caller.proven)
+        operation = submission.operation
+        intent = submission.version.upgrade(submission.intent)
+        owner_id = operation.owner(intent) if operation.owner else None
+        match decide(organization, {voter.user_id}, owner_id):
+            case Verdict.DENY:
+                raise denied(submission.version.activity_type)
+            case Verdict.NEEDS_CONSENSUS:
+                status, outcome = ActivityStatus.CONSENSUS_NEEDED, None
+            case Verdict.ALLOW:
+                execution = Execution(
+                    organization=organization,
+                    caller=caller,
+                    now_ms=now_ms,
+                    limits=self._limits,
+                    signer=self._signer,
+                    new_id=self._new_id,
+                )
+                executed = operation.execute(execution, intent)
+                outcome = await executed if inspect.isawaitable(executed) else executed
+                status = ActivityStatus.COMPLETED
+        activity_id = self._new_id()
+        activity = Activity(
+            id=activity_id,
+            organization_id=organization.id,
+            type=submission.version.activity_type,
+            status=status,
+            fingerprint=submission.fingerprint,
+            request=submission.request,
+            result=_result(submission.version.result_key, outcome),
+            votes=(self._vote(activity_id, voter, caller, submission.request, now_ms),),
+            app_proofs=await self._proofs(submission, organization, activity_id, outcome, now_ms),
+            failure=None,
+            created_at_ms=now_ms,
+            updated_at_ms=now_ms,
+        )
+        commit = Commit(
+            organization_id=organization.id,
+            activity=activity,
+            change=_change(organization, outcome, activity_id) if outcome is not None else None,
+        )
+        return commit, activity
+
+    def _vote(self, activity_id: str, voter: User, caller: Principal, signed: bytes, now_ms: int) -> Vote:
+        return Vote(
+            id=self._new_id(),
+            user_id=voter.user_id,
+            user=voter,
+            activity_id=activity_id,
+            selection=VoteSelection.APPROVED,
+            message=signed.decode(),
+            public_key=caller.proven.public_key,
+            signature=caller.proven.signature,
+            scheme=caller.proven.scheme,
+            created_at=Timestamp.from_ms(now_ms),
+        )
+
+    async def _proofs(
+        self,
+        submission: Submission,
+        organization: Organization,
+        activity_id: str,
+        outcome: Outcome[Wire] | None,
+        now_ms: int,
+    ) -> tuple[AppProof, ...]:
+        if not submission.envelope.generate_app_proofs or outcome is None:
+            return ()
+        return await self._signer.prove(
+            proof_payloads(submission, organization, activity_id, outcome.derived, now_ms)
+        )
+
+
+def _result(result_key: str, outcome: Outcome[Wire] | None) -> dict[str, msgspec.Raw]:
+    return {} if outcome is None else {result_key: msgspec.Raw(encode(outcome.result))}
+
+
+def _change(organization: Organization, outcome: Outcome[Wire], activity_id: str) -> OrganizationChange | None:
+    if not outcome.changes and not outcome.attachments:
+        return None
+    version = Version(organization.version.number + 1, activity_id)
+    changed_users = [change.record for change in outcome.changes if isinstance(change.record, User)]
+    before = [organization.users[user.user_id] for user in changed_users if user.user_id in organization.users]
+    known = frozenset(lookup for user in before for lookup in lookups(user))
+    found = frozenset(lookup for user in changed_users for lookup in lookups(user))
+    return OrganizationChange(
+        before=organization.version,
+        after=apply(organization, outcome.changes, version),
+        changes=outcome.changes,
+        attachments=outcome.attachments,
+        lookups=found - known,
+    )

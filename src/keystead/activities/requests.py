@@ -1,0 +1,121 @@
+"""The body of a submission: its envelope, its intent in the version it names, its fingerprint.
+
+Here: decoding, and the check of its time. Not here: who sent it, and what becomes of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.activities.activity import ActivityOperation, IntentVersion
+from keystead.api.decoding import decoder, refuse_ambiguous
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked
+
+
+class Envelope(Asked, frozen=True):
+    """The members that every submission has; `timestamp_ms` is decimal text."""
+
+    type: Annotated[str, Meta(max_length=255)]
+    timestamp_ms: Annotated[str, Meta(max_length=20)]
+    organization_id: Uuid
+    parameters: msgspec.Raw
+    generate_app_proofs: bool | None = None
+
+
+class Liveness(msgspec.Struct, frozen=True):
+    """How far a request's time may lie from the server's, in milliseconds."""
+
+    past_ms: int = 3_600_000
+    future_ms: int = 300_000
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """A decoded submission; `intent` is as it was sent, in its own version."""
+
+    operation: ActivityOperation
+    version: IntentVersion
+    envelope: Envelope
+    intent: Asked
+    request: bytes
+    fingerprint: str
+
+
+_ENVELOPE = decoder(Envelope)
+
+
+def fingerprint(body: bytes) -> str:
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
+    """Decode a body sent to this operation's path.
+
+    Raises InvalidRequest, naming the field, for anything malformed and for a type that is not of this path.
+    """
+    envelope: Envelope = _ENVELOPE.decode(body)
+    version = operation.version_of(envelope.type)
+    if version is None:
+        raise InvalidRequest(
+            f"Invalid activity type: field `type`: {envelope.type!r} does not belong to {operation.path}; "
+            f"expected {' or '.join(operation.activity_types)}"
+        )
+    intent = read_intent(version, envelope.parameters)
+    refuse_ambiguous(body)
+    return Submission(
+        operation=operation,
+        version=version,
+        envelope=envelope,
+        intent=intent,
+        request=body,
+        fingerprint=fingerprint(body),
+    )
+
+
+def read_intent(version: IntentVersion, parameters: msgspec.Raw) -> Asked:
+    """The intent of this version. One member too many is forgiven: a published client puts
+    `generateAppProofs` among the parameters."""
+    try:
+        return version.decoder.decode(parameters)  # type: ignore[no-any-return]
+    except InvalidRequest:
+        members = _members(parameters)
+        if members is None or "generateAppProofs" not in members:
+            raise
+        del members["generateAppProofs"]
+        return version.decoder.decode(msgspec.json.encode(members))  # type: ignore[no-any-return]
+
+
+def _members(parameters: msgspec.Raw) -> dict[str, msgspec.Raw] | None:
+    try:
+        return msgspec.json.decode(parameters, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def recorded_envelope(request: bytes) -> Envelope:
+    """The envelope of a request on record."""
+    envelope: Envelope = _ENVELOPE.decode(request)
+    return envelope
+
+
+def check_liveness(envelope: Envelope, now_ms: int, liveness: Liveness) -> None:
+    """Raise InvalidRequest unless the request's time is near the server's."""
+    text = envelope.timestamp_ms
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest(
+            "invalid request body: field `timestampMs`: expected milliseconds since the epoch as decimal text, "
+            f"got {json.dumps(text)}"
+        )
+    sent_ms = int(text)
+    if not now_ms - liveness.past_ms < sent_ms <= now_ms + liveness.future_ms:
+        raise InvalidRequest(
+            f"invalid request body: field `timestampMs`: {sent_ms} is too far from the server's time {now_ms}; "
+            f"accepted are less than {liveness.past_ms // 1000} s of age and at most "
+            f"{liveness.future_ms // 1000} s ahead"
+        )

@@ -1,0 +1,103 @@
+"""What the activity road and the operations need of a store. `storage` implements it, once per database.
+
+The promises: a commit is kept whole or not at all, and once reported it survives a crash. Commits of one
+organization take effect in the order in which they were handed in. A read sees every commit that was reported
+before the read began, by whichever process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from keystead.activities.activity import Activity
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import WalletAccount
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.organization import Organization, Put, Version
+
+
+class Page(msgspec.Struct, frozen=True):
+    """At most `limit` items of a list, beyond `after` or ahead of `before` (ids, exclusive, not both)."""
+
+    limit: int
+    before: str | None = None
+    after: str | None = None
+
+
+class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
+    """From one version of an organization to the next. `before` is None where the organization is founded."""
+
+    before: Version | None
+    after: Organization
+    changes: tuple[Put, ...]
+    attachments: tuple[Attachment, ...]
+    lookups: frozenset[Lookup]
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes durable together: a new activity, and what it changed."""
+
+    organization_id: str
+    activity: Activity | None
+    change: OrganizationChange | None
+
+
+class CommitOutcome(Enum):
+    COMMITTED = "committed"
+    CONFLICT = "the organization is no longer the version that the change began from"
+    DUPLICATE = "an activity of this fingerprint is already there"
+
+
+class Store(Protocol):
+    """Every method raises Unavailable while the database does not answer."""
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        """The newest committed version."""
+        ...
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        """Hand in a commit; the future tells its outcome once it is durable. Unavailable: sending the same
+        request again is safe, whether or not the commit was kept."""
+        ...
+
+    async def activity(self, organization_id: str, activity_id: str) -> Activity | None: ...
+
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None: ...
+
+    async def activities(
+        self,
+        organization_id: str,
+        statuses: Sequence[ActivityStatus],
+        types: Sequence[str],
+        page: Page,
+    ) -> list[Activity] | None:
+        """Newest first; no statuses or types means any. None if the page's cursor is not of this list."""
+        ...
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        """The text of every contract interface of the organization, by id."""
+        ...
+
+    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None: ...
+
+    async def wallet_accounts(
+        self, organization_id: str, wallet_id: str | None, page: Page
+    ) -> list[WalletAccount] | None:
+        """In order of creation. None if the page's cursor is not of this list."""
+        ...
+
+    async def wallet_account(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        """The first account of this address (as stored) and this normalized path; None stands for any."""
+        ...
+
+    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        """Ids of at most two sub-organizations in which a user can be found by this value."""
+        ...

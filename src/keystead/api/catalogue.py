@@ -1,0 +1,71 @@
+"""The catalogue: every operation this service answers, found by its path or its activity type.
+
+Here: what an operation is to those who only read it (routes, OpenAPI, client, CLI, coverage).
+Not here: the operations themselves (`operations`), and how an activity is executed (`activities`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+import msgspec
+
+Kind = Literal["query", "submit"]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One endpoint: POST /public/v1/{kind}/{name}. `module` is its subject, `summary` one line of documentation."""
+
+    kind: ClassVar[Kind]
+
+    name: str
+    module: str
+    summary: str
+
+    @property
+    def path(self) -> str:
+        return f"/public/v1/{self.kind}/{self.name}"
+
+    @property
+    def activity_types(self) -> tuple[str, ...]:
+        """Every activity type this operation accepts, the current one first; none for a query."""
+        return ()
+
+
+class Catalogue:
+    """Operations by path. A path or an activity type declared twice fails where it is declared."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, Operation] = {}
+        self._by_activity_type: dict[str, Operation] = {}
+
+    def add(self, operation: Operation) -> None:
+        if operation.path in self._by_path:
+            raise ValueError(f"declared twice: {operation.path}")
+        for activity_type in operation.activity_types:
+            if activity_type in self._by_activity_type:
+                raise ValueError(f"declared twice: {activity_type}")
+            self._by_activity_type[activity_type] = operation
+        self._by_path[operation.path] = operation
+
+    def at(self, path: str) -> Operation | None:
+        return self._by_path.get(path)
+
+    def of_type(self, activity_type: str) -> Operation | None:
+        return self._by_activity_type.get(activity_type)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(sorted(self._by_path.values(), key=lambda operation: operation.path))
+
+
+def wire_key(struct: type[msgspec.Struct]) -> str:
+    """The member that holds this intent or result: CreateUsersIntentV4 -> createUsersIntentV4."""
+    name = struct.__name__
+    return name[0].lower() + name[1:]
+
+
+def activity_kind(activity_type: str) -> str:
+    """The type without prefix and version: ACTIVITY_TYPE_CREATE_USERS_V4 -> CREATE_USERS."""
+    return re.sub(r"_V\d+\Z", "", activity_type.removeprefix("ACTIVITY_TYPE_"))

@@ -1,0 +1,173 @@
+"""What requests carry and more than one operation shares: credentials to add, accounts to derive, pages.
+
+Everything here refuses unknown members and accepts `null` for what may be left out, since clients send both.
+Not here: the intents themselves, which stand beside their operations.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.api.decoding import NO_CONTROLS, Label
+from keystead.api.enums import (
+    AddressFormat,
+    ApiKeyCurve,
+    AuthenticationType,
+    AuthenticatorTransport,
+    Curve,
+    PathFormat,
+)
+from keystead.api.identifiers import Uuid
+from keystead.api.records import Wire
+
+
+class Asked(Wire, frozen=True, forbid_unknown_fields=True):
+    """Base of every struct that a caller sends."""
+
+
+class QueryRequest(Asked, frozen=True):
+    organization_id: Uuid
+
+
+ShortText = Annotated[str, Meta(max_length=255, pattern=NO_CONTROLS)]
+Token = Annotated[str, Meta(max_length=16_384)]
+"""A JWT or other opaque text."""
+
+Base64Url = Annotated[str, Meta(max_length=65_536, pattern=r"^[A-Za-z0-9_-]*={0,2}\Z")]
+
+
+class Pagination(Asked, frozen=True):
+    """`limit` is decimal text, 1 to 100, 10 where absent; `before` and `after` are ids of the same list."""
+
+    limit: Annotated[str, Meta(max_length=10)] | None = None
+    before: ShortText | None = None
+    after: ShortText | None = None
+
+
+class ApiKeyParamsV2(Asked, frozen=True):
+    """`public_key`: compressed SEC1 in hex (66 digits), or for ed25519 the 32 bytes (64 digits)."""
+
+    api_key_name: Label
+    public_key: Annotated[str, Meta(max_length=200)]
+    curve_type: ApiKeyCurve = ApiKeyCurve.P256
+    expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
+
+
+class ApiKeyParams(Asked, frozen=True):
+    """The older form, without a curve: P-256."""
+
+    api_key_name: Label
+    public_key: Annotated[str, Meta(max_length=200)]
+    expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
+
+
+class Attestation(Asked, frozen=True):
+    credential_id: Base64Url
+    client_data_json: Base64Url
+    attestation_object: Base64Url
+    transports: tuple[AuthenticatorTransport, ...]
+
+
+class AuthenticatorParamsV2(Asked, frozen=True):
+    authenticator_name: Label
+    challenge: Annotated[str, Meta(min_length=1, max_length=256)]
+    attestation: Attestation
+
+
+class CredProps(Asked, frozen=True):
+    rk: bool | None = None
+
+
+class SimpleClientExtensionResults(Asked, frozen=True):
+    appid: bool | None = None
+    appid_exclude: bool | None = None
+    cred_props: CredProps | None = None
+
+
+class AuthenticatorAttestationResponse(Asked, frozen=True):
+    client_data_json: Base64Url
+    attestation_object: Base64Url
+    transports: tuple[AuthenticatorTransport, ...] = ()
+    authenticator_attachment: ShortText | None = None
+
+
+class PublicKeyCredentialWithAttestation(Asked, frozen=True):
+    id: Base64Url
+    type: Annotated[str, Meta(pattern=r"^public-key\Z")]
+    raw_id: Base64Url
+    response: AuthenticatorAttestationResponse
+    client_extension_results: SimpleClientExtensionResults
+    authenticator_attachment: ShortText | None = None
+
+
+class AuthenticatorParams(Asked, frozen=True):
+    """The older form, a browser's PublicKeyCredential."""
+
+    authenticator_name: Label
+    user_id: ShortText
+    attestation: PublicKeyCredentialWithAttestation
+    challenge: Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class OidcClaims(Asked, frozen=True):
+    iss: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
+    sub: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
+    aud: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
+
+
+class OauthProviderParamsV2(Asked, frozen=True):
+    provider_name: Label
+    oidc_token: Token | None = None
+    oidc_claims: OidcClaims | None = None
+
+
+class OauthProviderParams(Asked, frozen=True):
+    """The older form: a token only."""
+
+    provider_name: Label
+    oidc_token: Token
+
+
+class AuthenticationMethodParams(Asked, frozen=True):
+    type: AuthenticationType
+    id: Uuid | None = None
+
+
+class RequiredAuthenticationMethodParams(Asked, frozen=True):
+    any: Annotated[tuple[AuthenticationMethodParams, ...], Meta(min_length=1, max_length=20)]
+
+
+class WalletAccountParams(Asked, frozen=True):
+    curve: Curve
+    path_format: PathFormat
+    path: Annotated[str, Meta(max_length=2048)]
+    address_format: AddressFormat
+    name: Label | None = None
+
+
+def upgraded_api_key(older: ApiKeyParams) -> ApiKeyParamsV2:
+    return ApiKeyParamsV2(
+        api_key_name=older.api_key_name,
+        public_key=older.public_key,
+        curve_type=ApiKeyCurve.P256,
+        expiration_seconds=older.expiration_seconds,
+    )
+
+
+def upgraded_authenticator(older: AuthenticatorParams) -> AuthenticatorParamsV2:
+    return AuthenticatorParamsV2(
+        authenticator_name=older.authenticator_name,
+        challenge=older.challenge,
+        attestation=Attestation(
+            credential_id=older.attestation.raw_id,
+            client_data_json=older.attestation.response.client_data_json,
+            attestation_object=older.attestation.response.attestation_object,
+            transports=older.attestation.response.transports,
+        ),
+    )
+
+
+def upgraded_oauth_provider(older: OauthProviderParams) -> OauthProviderParamsV2:
+    return OauthProviderParamsV2(provider_name=older.provider_name, oidc_token=older.oidc_token)

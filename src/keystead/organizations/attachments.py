@@ -1,0 +1,36 @@
+"""What belongs to an organization but is too large or too numerous for its value: each kind has a table.
+
+Here: the values that an activity writes there. Not here: the tables, and how they are read by page.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.api.records import WalletAccount
+from keystead.organizations.organization import Sealed
+
+
+class InterfaceText(msgspec.Struct, frozen=True):
+    """The ABI or IDL of a contract interface, as it was given."""
+
+    contract_interface_id: str
+    text: str
+
+
+class NewAccount(msgspec.Struct, frozen=True):
+    """A wallet account. `normalized_path` is the one form of all spellings of its path."""
+
+    account: WalletAccount
+    normalized_path: str
+
+
+class SealedSecret(msgspec.Struct, frozen=True):
+    """Secret material of the record `record_id`; `purpose` says what it is, e.g. "wallet-mnemonic"."""
+
+    record_id: str
+    purpose: str
+    sealed: Sealed
+
+
+Attachment = InterfaceText | NewAccount | SealedSecret
