@@ -52,7 +52,17 @@ encode = _encoder.encode
 
 def answer(response: Wire, form: Form) -> bytes:
     """The bytes of a query's answer."""
-    return encode(response if form is Form.SDK else documented(response))
+    if form is Form.DOCUMENTED:
+        return encode(documented(response))
+    if not _holds_activities(type(response)):
+        return encode(response)
+    return encode(
+        {
+            wire_name: _sdk_activity(held) if isinstance(held, Activity) else [_sdk_activity(one) for one in held]
+            for name, wire_name, _, _ in _fields(type(response))
+            for held in [getattr(response, name)]
+        }
+    )
 
 
 def activity_answer(activity: Activity, form: Form) -> bytes:
@@ -143,6 +153,8 @@ def documented(value: Any) -> Any:
     """The value with every absent text field filled by "" (other absent fields stay out)."""
     if isinstance(value, Timestamp):
         return value
+    if isinstance(value, Activity):
+        return activity_object(value, Form.DOCUMENTED)
     if isinstance(value, msgspec.Struct):
         members = {}
         for name, wire_name, is_text, is_plain in _fields(type(value)):
@@ -171,6 +183,12 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
         )
         for field in msgspec.structs.fields(struct)
     )
+
+
+@functools.cache
+def _holds_activities(struct: type[msgspec.Struct]) -> bool:
+    """Whether this is the response of a query for activities, which hold nothing else."""
+    return any(hint in (Activity, tuple[Activity, ...]) for hint in typing.get_type_hints(struct).values())
 
 
 def _is_optional_text(hint: Any) -> bool:

@@ -106,7 +106,11 @@ class Version(msgspec.Struct, frozen=True, order=True):
 
 
 class Organization(msgspec.Struct, frozen=True, kw_only=True):
-    """Every record of an organization that rules look at. Lists are in order of creation (ids sort by time)."""
+    """Every record of an organization that rules look at.
+
+    `api_key_holders` maps a public key to its user's id and the key, `authenticator_holders` a credential id to its
+    user's id and the passkey. Lists are in order of creation, since ids sort by time.
+    """
 
     id: str
     version: Version
@@ -118,6 +122,7 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     contract_interfaces: Map[str, ContractInterface]
     api_key_holders: Map[str, tuple[str, ApiKey]]
     authenticator_holders: Map[str, tuple[str, Authenticator]]
+    authenticators: Map[str, Authenticator]
 
     def users_in_order(self) -> list[User]:
         return [self.users[key] for key in sorted(self.users)]
@@ -147,6 +152,7 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         contract_interfaces=Map(),
         api_key_holders=Map(),
         authenticator_holders=Map(),
+        authenticators=Map(),
     )
     return apply(empty, [Put(record) for record in records], version)
 
@@ -175,20 +181,24 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
 
 
 def _with_user(organization: Organization, user: User) -> Organization:
-    """The user put, and the two indexes of credentials with it."""
-    api_keys, authenticators = organization.api_key_holders, organization.authenticator_holders
+    """The user put, and the indexes of credentials with it."""
+    keys = organization.api_key_holders
+    holders, passkeys = organization.authenticator_holders, organization.authenticators
     if (before := organization.users.get(user.user_id)) is not None:
         for api_key in before.api_keys:
-            api_keys = api_keys.delete(api_key.credential.public_key)
+            keys = keys.delete(api_key.credential.public_key)
         for authenticator in before.authenticators:
-            authenticators = authenticators.delete(authenticator.credential_id)
+            holders = holders.delete(authenticator.credential_id)
+            passkeys = passkeys.delete(authenticator.authenticator_id)
     for api_key in user.api_keys:
-        api_keys = api_keys.set(api_key.credential.public_key, (user.user_id, api_key))
+        keys = keys.set(api_key.credential.public_key, (user.user_id, api_key))
     for authenticator in user.authenticators:
-        authenticators = authenticators.set(authenticator.credential_id, (user.user_id, authenticator))
+        holders = holders.set(authenticator.credential_id, (user.user_id, authenticator))
+        passkeys = passkeys.set(authenticator.authenticator_id, authenticator)
     return replace(
         organization,
         users=organization.users.set(user.user_id, user),
-        api_key_holders=api_keys,
-        authenticator_holders=authenticators,
+        api_key_holders=keys,
+        authenticator_holders=holders,
+        authenticators=passkeys,
     )

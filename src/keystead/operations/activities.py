@@ -1,0 +1,88 @@
+"""Activities as records: reading one, and reading them by page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.view import recorded_view
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Pagination, QueryRequest
+from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.api.records import AppProof, Wire
+from keystead.api.rendering import Activity
+from keystead.operations.declare import CATALOGUE, Reading, query
+from keystead.operations.pages import page_of, unknown_cursor
+
+
+class GetActivityRequest(QueryRequest, frozen=True):
+    activity_id: Uuid
+
+
+class GetActivityResponse(Wire, frozen=True):
+    activity: Activity
+
+
+@query()
+async def get_activity(reading: Reading, request: GetActivityRequest) -> GetActivityResponse:
+    """One activity, as its reader may vote on it."""
+    activity = await reading.store.activity(reading.organization.id, request.activity_id)
+    if activity is None:
+        raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
+    return GetActivityResponse(
+        activity=recorded_view(activity, CATALOGUE, reading.organization, reading.caller.user.user_id)
+    )
+
+
+class ListActivitiesRequest(QueryRequest, frozen=True):
+    """Activities of any of these statuses and any of these types; no filter means all."""
+
+    filter_by_status: Annotated[tuple[ActivityStatus, ...], Meta(max_length=20)] | None = None
+    filter_by_type: Annotated[tuple[str, ...], Meta(max_length=200)] | None = None
+    pagination_options: Pagination | None = None
+
+
+class ListActivitiesResponse(Wire, frozen=True):
+    activities: tuple[Activity, ...]
+
+
+@query()
+async def list_activities(reading: Reading, request: ListActivitiesRequest) -> ListActivitiesResponse:
+    """Activities of the organization, newest first, by page."""
+    page = page_of(request.pagination_options)
+    for index, activity_type in enumerate(request.filter_by_type or ()):
+        if activity_type not in ACTIVITY_TYPES:
+            raise InvalidRequest(
+                f"invalid request body: field `filterByType[{index}]`: {activity_type[:100]!r} is no activity type"
+            )
+    activities = await reading.store.activities(
+        reading.organization.id, request.filter_by_status or (), request.filter_by_type or (), page
+    )
+    if activities is None:
+        raise unknown_cursor(page)
+    user_id = reading.caller.user.user_id
+    return ListActivitiesResponse(
+        activities=tuple(
+            recorded_view(activity, CATALOGUE, reading.organization, user_id) for activity in activities
+        )
+    )
+
+
+class ListAppProofsRequest(QueryRequest, frozen=True):
+    activity_id: Uuid
+
+
+class ListAppProofsResponse(Wire, frozen=True):
+    app_proofs: tuple[AppProof, ...]
+
+
+@query()
+async def list_app_proofs(reading: Reading, request: ListAppProofsRequest) -> ListAppProofsResponse:
+    """The app proofs that were asked for with an activity."""
+    activity = await reading.store.activity(reading.organization.id, request.activity_id)
+    if activity is None:
+        raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
+    return ListAppProofsResponse(app_proofs=activity.app_proofs)

@@ -1,0 +1,101 @@
+"""Authenticators (passkeys): adding them to a user, and reading one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import (
+    Asked,
+    AuthenticatorParams,
+    AuthenticatorParamsV2,
+    QueryRequest,
+    upgraded_authenticator,
+)
+from keystead.api.records import Authenticator, Timestamp, Wire
+from keystead.operations.declare import Reading, activity, older, query
+from keystead.organizations.credentials import (
+    check_credential_ids_free,
+    new_authenticator,
+    with_authenticators,
+)
+from keystead.organizations.organization import Put
+from keystead.organizations.users import user_named
+
+AT_ONCE = 10
+"""Most authenticators that one request may add."""
+
+
+class CreateAuthenticatorsIntentV2(Asked, frozen=True):
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
+    user_id: Uuid
+
+
+class CreateAuthenticatorsIntent(Asked, frozen=True):
+    authenticators: Annotated[tuple[AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+    user_id: Uuid
+
+
+class CreateAuthenticatorsResult(Wire, frozen=True):
+    authenticator_ids: tuple[str, ...]
+
+
+def _from_v1(intent: CreateAuthenticatorsIntent) -> CreateAuthenticatorsIntentV2:
+    return CreateAuthenticatorsIntentV2(
+        authenticators=tuple(map(upgraded_authenticator, intent.authenticators)), user_id=intent.user_id
+    )
+
+
+def _owner(intent: CreateAuthenticatorsIntentV2) -> str:
+    return intent.user_id
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
+    resource="CREDENTIAL",
+    action="CREATE",
+    owner=_owner,
+    accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
+)
+def create_authenticators(
+    execution: Execution, intent: CreateAuthenticatorsIntentV2
+) -> Outcome[CreateAuthenticatorsResult]:
+    """Give a user more passkeys, each with its attestation."""
+    user = user_named(execution.organization, intent.user_id)
+    now = Timestamp.from_ms(execution.now_ms)
+    passkeys = [
+        new_authenticator(params, execution.new_id(), now, f"parameters.authenticators[{index}]")
+        for index, params in enumerate(intent.authenticators)
+    ]
+    check_credential_ids_free(execution.organization, passkeys)
+    held = with_authenticators(user.authenticators, passkeys, execution.limits)
+    return Outcome(
+        result=CreateAuthenticatorsResult(
+            authenticator_ids=tuple(passkey.authenticator_id for passkey in passkeys)
+        ),
+        changes=(Put(replace(user, authenticators=held, updated_at=now)),),
+    )
+
+
+class GetAuthenticatorRequest(QueryRequest, frozen=True):
+    authenticator_id: Uuid
+
+
+class GetAuthenticatorResponse(Wire, frozen=True):
+    authenticator: Authenticator
+
+
+@query()
+def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> GetAuthenticatorResponse:
+    """One authenticator."""
+    authenticator = reading.organization.authenticators.get(request.authenticator_id)
+    if authenticator is None:
+        raise NotFound(
+            f"unable to find authenticator {request.authenticator_id} in organization {reading.organization.id}"
+        )
+    return GetAuthenticatorResponse(authenticator=authenticator)

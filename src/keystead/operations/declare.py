@@ -1,0 +1,139 @@
+"""How an operation is declared: a decorated function, whose types say what it takes and gives.
+
+Here: `query`, `activity`, and the catalogue that they fill. Not here: any operation.
+A function's name is its path; the first line of its docstring is its documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from keystead.activities.activity import ActivityOperation, IntentVersion
+from keystead.activities.store import Store
+from keystead.api.catalogue import Catalogue, Kind, Operation, wire_key
+from keystead.api.decoding import Decoder, decoder
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import Wire
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+
+CATALOGUE = Catalogue()
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a query may look at: one version of the organization, and the store for what is read by page."""
+
+    organization: Organization
+    caller: Principal
+    store: Store
+
+
+class QueryOperation(Operation, frozen=True, kw_only=True):
+    """An operation that reads. `of_version`: its answer depends on nothing but the organization's version."""
+
+    kind: ClassVar[Kind] = "query"
+
+    request: type[QueryRequest]
+    response: type[Wire]
+    answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
+    of_version: bool
+    decoder: Decoder
+
+
+Declared = TypeVar("Declared", bound=Callable[..., Any])
+OlderT = TypeVar("OlderT", bound=Asked)
+
+
+def query(*, of_version: bool = False) -> Callable[[Declared], Declared]:
+    """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
+
+    def declare(answer: Declared) -> Declared:
+        _, request, response = _signature(answer)
+        CATALOGUE.add(
+            QueryOperation(
+                name=answer.__name__,
+                module=answer.__module__,
+                summary=_summary(answer),
+                request=request,
+                response=response,
+                answer=answer,
+                of_version=of_version,
+                decoder=decoder(request),
+            )
+        )
+        return answer
+
+    return declare
+
+
+def older(
+    activity_type: str, upgrade: Callable[[OlderT], Asked], *, result_key: str | None = None
+) -> tuple[str, Callable[[OlderT], Asked], str | None]:
+    """An older version of an activity type, still accepted: how its intent reads as the current one."""
+    return activity_type, upgrade, result_key
+
+
+def activity(
+    activity_type: str,
+    *,
+    resource: str,
+    action: str,
+    owner: Callable[[Any], str] | None = None,
+    accepts: tuple[tuple[str, Callable[[Any], Asked], str | None], ...] = (),
+) -> Callable[[Declared], Declared]:
+    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape."""
+
+    def declare(execute: Declared) -> Declared:
+        _, intent, outcome = _signature(execute)
+        (result,) = typing.get_args(outcome)
+        current = _version(activity_type, intent, wire_key(result), lambda given: given)
+        earlier = [
+            _version(name, next(iter(typing.get_type_hints(upgrade).values())), key or wire_key(result), upgrade)
+            for name, upgrade, key in accepts
+        ]
+        CATALOGUE.add(
+            ActivityOperation(
+                name=execute.__name__,
+                module=execute.__module__,
+                summary=_summary(execute),
+                versions=(current, *earlier),
+                result=result,
+                resource=resource,
+                action=action,
+                execute=execute,
+                owner=owner,
+            )
+        )
+        return execute
+
+    return declare
+
+
+def _version(
+    activity_type: str, intent: type[Asked], result_key: str, upgrade: Callable[[Any], Asked]
+) -> IntentVersion:
+    return IntentVersion(
+        activity_type=activity_type,
+        intent=intent,
+        result_key=result_key,
+        upgrade=upgrade,
+        decoder=decoder(intent, within="parameters"),
+    )
+
+
+def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """The types of a function's two parameters and of what it returns."""
+    hints = typing.get_type_hints(function)
+    first, second = inspect.signature(function).parameters
+    return hints[first], hints[second], hints["return"]
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    if not function.__doc__:
+        raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
+    return function.__doc__.strip().splitlines()[0]

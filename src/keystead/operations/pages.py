@@ -1,0 +1,34 @@
+"""What a caller's `paginationOptions` ask for."""
+
+from __future__ import annotations
+
+from keystead.activities.store import Page
+from keystead.api.errors import InvalidRequest
+from keystead.api.parameters import Pagination
+
+DEFAULT_LIMIT = 10
+LIMIT_MAX = 100
+
+
+def page_of(options: Pagination | None) -> Page:
+    """Raises InvalidRequest for a limit outside 1 to 100, or for both cursors. An empty cursor is none."""
+    if options is None:
+        return Page(DEFAULT_LIMIT)
+    text = options.limit or str(DEFAULT_LIMIT)
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LIMIT_MAX):
+        raise InvalidRequest(
+            f"invalid request body: field `paginationOptions.limit`: {text!r}: expected 1 to {LIMIT_MAX} "
+            "as decimal text"
+        )
+    if options.before and options.after:
+        raise InvalidRequest(
+            "invalid request body: field `paginationOptions`: `before` and `after` exclude each other"
+        )
+    return Page(int(text), options.before or None, options.after or None)
+
+
+def unknown_cursor(page: Page) -> InvalidRequest:
+    return InvalidRequest(
+        f"invalid request body: field `paginationOptions.{'before' if page.before else 'after'}`: "
+        f"{page.before or page.after!r} is not an id of this list"
+    )

@@ -1,0 +1,120 @@
+"""Contract interfaces: ABIs and IDLs by which transactions can be read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import NO_CONTROLS, Label, Notes
+from keystead.api.enums import SmartContractInterfaceType
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import SmartContractInterface, Timestamp, Wire
+from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.attachments import InterfaceText
+from keystead.organizations.contract_interfaces import check_free, check_interface
+from keystead.organizations.organization import ContractInterface, Put
+
+
+class CreateSmartContractInterfaceIntent(Asked, frozen=True):
+    """`smart_contract_interface` is the ABI or IDL as JSON text, at most 409,600 bytes of UTF-8."""
+
+    smart_contract_address: Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
+    smart_contract_interface: str
+    type: SmartContractInterfaceType
+    label: Label
+    notes: Notes | None = None
+
+
+class CreateSmartContractInterfaceResult(Wire, frozen=True):
+    smart_contract_interface_id: str
+
+
+@activity("ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE", resource="SMART_CONTRACT_INTERFACE", action="CREATE")
+def create_smart_contract_interface(
+    execution: Execution, intent: CreateSmartContractInterfaceIntent
+) -> Outcome[CreateSmartContractInterfaceResult]:
+    """Store the ABI or IDL of a contract, so that policies can read calls to it."""
+    check_interface(intent.type, intent.smart_contract_address, intent.smart_contract_interface)
+    check_free(execution.organization, intent.type, intent.smart_contract_address, execution.limits)
+    now = Timestamp.from_ms(execution.now_ms)
+    interface = ContractInterface(
+        id=execution.new_id(),
+        address=intent.smart_contract_address,
+        type=intent.type,
+        label=intent.label,
+        notes=intent.notes or "",
+        created_at=now,
+        updated_at=now,
+    )
+    return Outcome(
+        result=CreateSmartContractInterfaceResult(smart_contract_interface_id=interface.id),
+        changes=(Put(interface),),
+        attachments=(InterfaceText(interface.id, intent.smart_contract_interface),),
+    )
+
+
+class GetSmartContractInterfaceRequest(QueryRequest, frozen=True):
+    smart_contract_interface_id: Uuid
+
+
+class GetSmartContractInterfaceResponse(Wire, frozen=True):
+    smart_contract_interface: SmartContractInterface
+
+
+@query()
+async def get_smart_contract_interface(
+    reading: Reading, request: GetSmartContractInterfaceRequest
+) -> GetSmartContractInterfaceResponse:
+    """One contract interface."""
+    interface_id = request.smart_contract_interface_id
+    interface = reading.organization.contract_interfaces.get(interface_id)
+    text = await reading.store.interface_text(reading.organization.id, interface_id) if interface else None
+    if interface is None or text is None:
+        raise NotFound(
+            f"unable to find smart contract interface {interface_id} in organization {reading.organization.id}"
+        )
+    return GetSmartContractInterfaceResponse(
+        smart_contract_interface=_record(reading.organization.id, interface, text)
+    )
+
+
+class ListSmartContractInterfacesRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListSmartContractInterfacesResponse(Wire, frozen=True):
+    smart_contract_interfaces: tuple[SmartContractInterface, ...]
+
+
+@query()
+async def list_smart_contract_interfaces(
+    reading: Reading, _: ListSmartContractInterfacesRequest
+) -> ListSmartContractInterfacesResponse:
+    """All contract interfaces of the organization."""
+    organization = reading.organization
+    texts = await reading.store.interface_texts(organization.id)
+    return ListSmartContractInterfacesResponse(
+        smart_contract_interfaces=tuple(
+            _record(organization.id, interface, texts[interface.id])
+            for interface in organization.contract_interfaces_in_order()
+            if interface.id in texts
+        )
+    )
+
+
+def _record(organization_id: str, interface: ContractInterface, text: str) -> SmartContractInterface:
+    return SmartContractInterface(
+        organization_id=organization_id,
+        smart_contract_interface_id=interface.id,
+        smart_contract_address=interface.address,
+        smart_contract_interface=text,
+        type=interface.type,
+        label=interface.label,
+        notes=interface.notes,
+        created_at=interface.created_at,
+        updated_at=interface.updated_at,
+    )

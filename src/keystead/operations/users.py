@@ -1,0 +1,240 @@
+"""Users: adding them, and reading them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import Label
+from keystead.api.enums import AccessType
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import (
+    ApiKeyParams,
+    ApiKeyParamsV2,
+    Asked,
+    AuthenticatorParams,
+    AuthenticatorParamsV2,
+    OauthProviderParams,
+    OauthProviderParamsV2,
+    QueryRequest,
+    ShortText,
+    upgraded_api_key,
+    upgraded_authenticator,
+    upgraded_oauth_provider,
+)
+from keystead.api.records import Timestamp, User, Wire
+from keystead.operations.declare import Reading, activity, older, query
+from keystead.organizations.contacts import check_email, check_phone_number
+from keystead.organizations.credentials import (
+    check_credential_ids_free,
+    check_identities_free,
+    check_public_keys_free,
+    new_api_key,
+    new_authenticator,
+    new_oauth_provider,
+    with_api_keys,
+    with_authenticators,
+    with_oauth_providers,
+)
+from keystead.organizations.limits import check_room
+from keystead.organizations.organization import Put
+from keystead.organizations.users import check_user, user_named
+
+AT_ONCE = 100
+"""Most users that one request may add."""
+
+
+class UserParamsV4(Asked, frozen=True):
+    """`user_tags` are ids of tags."""
+
+    user_name: Label
+    api_keys: tuple[ApiKeyParamsV2, ...]
+    authenticators: tuple[AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[OauthProviderParamsV2, ...]
+    user_tags: tuple[Uuid, ...]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+
+
+class CreateUsersIntentV4(Asked, frozen=True):
+    users: Annotated[tuple[UserParamsV4, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class CreateUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
+
+
+class UserParamsV3(Asked, frozen=True):
+    user_name: Label
+    api_keys: tuple[ApiKeyParamsV2, ...]
+    authenticators: tuple[AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[OauthProviderParams, ...]
+    user_tags: tuple[Uuid, ...]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+
+
+class CreateUsersIntentV3(Asked, frozen=True):
+    users: Annotated[tuple[UserParamsV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class UserParamsV2(Asked, frozen=True):
+    user_name: Label
+    api_keys: tuple[ApiKeyParams, ...]
+    authenticators: tuple[AuthenticatorParamsV2, ...]
+    user_tags: tuple[Uuid, ...]
+    user_email: ShortText | None = None
+
+
+class CreateUsersIntentV2(Asked, frozen=True):
+    users: Annotated[tuple[UserParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class UserParams(Asked, frozen=True):
+    """`access_type` is read and echoed; credentials alone decide how a user gets in."""
+
+    user_name: Label
+    access_type: AccessType
+    api_keys: tuple[ApiKeyParams, ...]
+    authenticators: tuple[AuthenticatorParams, ...]
+    user_tags: tuple[Uuid, ...]
+    user_email: ShortText | None = None
+
+
+class CreateUsersIntent(Asked, frozen=True):
+    users: Annotated[tuple[UserParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+def _from_v3(intent: CreateUsersIntentV3) -> CreateUsersIntentV4:
+    return CreateUsersIntentV4(
+        users=tuple(
+            UserParamsV4(
+                user_name=user.user_name,
+                api_keys=user.api_keys,
+                authenticators=user.authenticators,
+                oauth_providers=tuple(map(upgraded_oauth_provider, user.oauth_providers)),
+                user_tags=user.user_tags,
+                user_email=user.user_email,
+                user_phone_number=user.user_phone_number,
+            )
+            for user in intent.users
+        )
+    )
+
+
+def _from_v2(intent: CreateUsersIntentV2) -> CreateUsersIntentV4:
+    return CreateUsersIntentV4(
+        users=tuple(
+            UserParamsV4(
+                user_name=user.user_name,
+                api_keys=tuple(map(upgraded_api_key, user.api_keys)),
+                authenticators=user.authenticators,
+                oauth_providers=(),
+                user_tags=user.user_tags,
+                user_email=user.user_email,
+            )
+            for user in intent.users
+        )
+    )
+
+
+def _from_v1(intent: CreateUsersIntent) -> CreateUsersIntentV4:
+    return CreateUsersIntentV4(
+        users=tuple(
+            UserParamsV4(
+                user_name=user.user_name,
+                api_keys=tuple(map(upgraded_api_key, user.api_keys)),
+                authenticators=tuple(map(upgraded_authenticator, user.authenticators)),
+                oauth_providers=(),
+                user_tags=user.user_tags,
+                user_email=user.user_email,
+            )
+            for user in intent.users
+        )
+    )
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_USERS_V4",
+    resource="USER",
+    action="CREATE",
+    accepts=(
+        older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
+        older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
+        older("ACTIVITY_TYPE_CREATE_USERS", _from_v1),
+    ),
+)
+def create_users(execution: Execution, intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
+    """Add users, each with at least one lasting credential."""
+    organization, limits = execution.organization, execution.limits
+    check_room(len(organization.users), len(intent.users), limits.users, "users")
+    users = tuple(
+        _new_user(execution, params, f"parameters.users[{index}]") for index, params in enumerate(intent.users)
+    )
+    check_public_keys_free(organization, [key for user in users for key in user.api_keys])
+    check_credential_ids_free(organization, [passkey for user in users for passkey in user.authenticators])
+    check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
+    return Outcome(
+        result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)),
+        changes=tuple(Put(user) for user in users),
+    )
+
+
+def _new_user(execution: Execution, params: UserParamsV4, field: str) -> User:
+    now, limits, new_id = Timestamp.from_ms(execution.now_ms), execution.limits, execution.new_id
+    keys = [new_api_key(key, new_id(), now, f"{field}.apiKeys[{i}]") for i, key in enumerate(params.api_keys)]
+    passkeys = [
+        new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
+        for i, passkey in enumerate(params.authenticators)
+    ]
+    providers = [
+        new_oauth_provider(provider, new_id(), now, f"{field}.oauthProviders[{i}]")
+        for i, provider in enumerate(params.oauth_providers)
+    ]
+    user = User(
+        user_id=new_id(),
+        user_name=params.user_name,
+        authenticators=with_authenticators((), passkeys, limits),
+        api_keys=with_api_keys((), keys, limits, execution.now_ms),
+        user_tags=tuple(dict.fromkeys(params.user_tags)),
+        oauth_providers=with_oauth_providers((), providers, limits),
+        mfa_policies=(),
+        created_at=now,
+        updated_at=now,
+        user_email=check_email(params.user_email, f"{field}.userEmail") if params.user_email else None,
+        user_phone_number=check_phone_number(params.user_phone_number, f"{field}.userPhoneNumber")
+        if params.user_phone_number
+        else None,
+    )
+    check_user(user, execution.organization, field)
+    return user
+
+
+class GetUserRequest(QueryRequest, frozen=True):
+    user_id: Uuid
+
+
+class GetUserResponse(Wire, frozen=True):
+    user: User
+
+
+@query()
+def get_user(reading: Reading, request: GetUserRequest) -> GetUserResponse:
+    """One user with all credentials."""
+    return GetUserResponse(user=user_named(reading.organization, request.user_id))
+
+
+class ListUsersRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListUsersResponse(Wire, frozen=True):
+    users: tuple[User, ...]
+
+
+@query(of_version=True)
+def list_users(reading: Reading, _: ListUsersRequest) -> ListUsersResponse:
+    """All users of the organization."""
+    return ListUsersResponse(users=tuple(reading.organization.users_in_order()))

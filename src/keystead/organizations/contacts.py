@@ -1,0 +1,42 @@
+"""E-mail addresses and phone numbers, as far as their text alone can tell.
+
+Nothing is looked up or sent: whether an address is reachable is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from keystead.api.errors import InvalidRequest
+
+_LOCAL_PART = re.compile(r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*\Z")
+_DOMAIN_LABEL = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
+_E164 = re.compile(r"^\+[1-9][0-9]{6,14}\Z")
+_SEPARATORS = re.compile(r"[ ().-]")
+
+
+def check_email(address: str, field: str) -> str:
+    """The address as given. Raises InvalidRequest unless it reads local-part@host.domain (RFC 5321 lengths)."""
+    local_part, at, domain = address.rpartition("@")
+    if not at or len(local_part) > 64 or not _LOCAL_PART.match(local_part):
+        raise InvalidRequest(
+            f"invalid email address: field `{field}`: {address[:100]!r}: expected name@example.com",
+            machine_code="INVALID_EMAIL",
+        )
+    labels = domain.split(".")
+    if len(domain) > 253 or len(labels) < 2 or not all(_DOMAIN_LABEL.match(label) for label in labels):
+        raise InvalidRequest(
+            f"invalid email address: field `{field}`: {domain[:100]!r} is not a domain name",
+            machine_code="INVALID_FQDN",
+        )
+    return address
+
+
+def check_phone_number(number: str, field: str) -> str:
+    """The number without separators. Raises InvalidRequest unless it is E.164: + and 7 to 15 digits."""
+    plain = _SEPARATORS.sub("", number)
+    if not _E164.match(plain):
+        raise InvalidRequest(
+            f"invalid phone number: field `{field}`: {number[:40]!r}: expected E.164, such as +14155550123"
+        )
+    return plain

@@ -1,0 +1,86 @@
+"""The rules of contract interfaces: whose address, how large, one per contract.
+
+Here: size, address, uniqueness, limit. Not here: what an ABI or an IDL is (`interface_formats`), its storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eth_hash.auto import keccak
+from solders.pubkey import Pubkey
+
+from keystead.api.enums import SmartContractInterfaceType
+from keystead.api.errors import AlreadyExists, InvalidRequest
+from keystead.organizations.interface_formats import check_abi, check_idl
+from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.organization import Organization
+
+INTERFACE_BYTES_MAX = 409_600
+
+
+def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -> None:
+    """Raise InvalidRequest unless the address fits its chain and the text is an interface of that chain."""
+    size = len(text.encode())
+    if size > INTERFACE_BYTES_MAX:
+        raise InvalidRequest(
+            f"invalid request body: field `parameters.smartContractInterface`: {size} bytes of UTF-8, "
+            f"at most {INTERFACE_BYTES_MAX} are allowed"
+        )
+    check_address, check_text = _CHECKS[kind]
+    check_address(address)
+    check_text(text)
+
+
+def check_free(organization: Organization, kind: SmartContractInterfaceType, address: str, limits: Limits) -> None:
+    """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
+    same = _comparable(kind, address)
+    for interface in organization.contract_interfaces.values():
+        if interface.type is kind and _comparable(kind, interface.address) == same:
+            raise AlreadyExists(
+                f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
+                f"{interface.label!r} ({interface.id})"
+            )
+    check_room(len(organization.contract_interfaces), 1, limits.contract_interfaces, "smart contract interfaces")
+
+
+def _comparable(kind: SmartContractInterfaceType, address: str) -> str:
+    """Ethereum addresses are the same in any letter case, Solana's are not."""
+    return address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address
+
+
+def _check_ethereum_address(address: str) -> None:
+    digits = address.removeprefix("0x")
+    if len(address) != 42 or len(digits) != 40 or not set(digits) <= set("0123456789abcdefABCDEF"):
+        raise _bad_address(address, "expected 0x and 40 hex digits")
+    if digits not in (digits.lower(), digits.upper()) and digits != _eip55(digits.lower()):
+        raise _bad_address(
+            address, f"its letter case fails the EIP-55 checksum; expected 0x{_eip55(digits.lower())}"
+        )
+
+
+def _eip55(digits: str) -> str:
+    """EIP-55: a letter is upper case where the keccak-256 of the lower-case text has a hex digit above 7."""
+    digest = keccak(digits.encode()).hex()
+    return "".join(
+        letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
+    )
+
+
+def _check_solana_address(address: str) -> None:
+    try:
+        Pubkey.from_string(address)
+    except ValueError:
+        raise _bad_address(address, "expected base58 of 32 bytes") from None
+
+
+def _bad_address(address: str, expected: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"invalid request body: field `parameters.smartContractAddress`: {address[:100]!r}: {expected}"
+    )
+
+
+_CHECKS: dict[SmartContractInterfaceType, tuple[Callable[[str], None], Callable[[str], None]]] = {
+    SmartContractInterfaceType.ETHEREUM: (_check_ethereum_address, check_abi),
+    SmartContractInterfaceType.SOLANA: (_check_solana_address, check_idl),
+}

@@ -1,0 +1,224 @@
+"""The rules of API keys, passkeys and OAuth identities: form, uniqueness, expiry, how many.
+
+Here: from what a caller asks to the record. Not here: the proof that a passkey is real (`stamps.attestation`),
+and which user a credential proves (`principals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from keystead.api.enums import ApiKeyCurve, CredentialType
+from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, NotImplementedHere
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2
+from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Organization
+from keystead.stamps.attestation import verify_attestation
+
+_API_KEY_TYPES = {
+    ApiKeyCurve.P256: CredentialType.API_KEY_P256,
+    ApiKeyCurve.SECP256K1: CredentialType.API_KEY_SECP256K1,
+    ApiKeyCurve.ED25519: CredentialType.API_KEY_ED25519,
+}
+_LATEST_EXPIRATION_SECONDS = 100 * 365 * 24 * 3600
+
+
+def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: str) -> ApiKey:
+    """The record of an API key. Raises InvalidRequest for a malformed key or expiration.
+
+    Length, prefix and hex of the key are checked. The point need not lie on its curve: such a key never
+    verifies a stamp.
+    """
+    return ApiKey(
+        credential=Credential(
+            public_key=_checked_public_key(params.public_key, params.curve_type, f"{field}.publicKey"),
+            type=_API_KEY_TYPES[params.curve_type],
+        ),
+        api_key_id=api_key_id,
+        api_key_name=params.api_key_name,
+        created_at=now,
+        updated_at=now,
+        expiration_seconds=_checked_expiration(params.expiration_seconds, f"{field}.expirationSeconds"),
+    )
+
+
+def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
+    text = public_key.lower().removeprefix("0x")
+    try:
+        raw = bytes.fromhex(text) if text.isascii() and len(text) % 2 == 0 and " " not in text else b""
+    except ValueError:
+        raw = b""
+    if curve is ApiKeyCurve.ED25519:
+        if len(raw) != 32:
+            raise InvalidRequest(f"invalid api public key: field `{field}`: expected 64 hex digits for {curve}")
+    elif len(raw) != 33 or raw[0] not in (2, 3):
+        raise InvalidRequest(
+            f"invalid api public key: field `{field}`: expected a compressed key for {curve}: 66 hex digits "
+            "that begin with 02 or 03"
+        )
+    return raw.hex()
+
+
+def _checked_expiration(seconds: str | None, field: str) -> str | None:
+    if seconds is None:
+        return None
+    if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds) <= _LATEST_EXPIRATION_SECONDS):
+        raise InvalidRequest(
+            f"invalid api key expiration: field `{field}`: {seconds!r}: expected a positive number of seconds "
+            f"as decimal text, at most {_LATEST_EXPIRATION_SECONDS}"
+        )
+    return str(int(seconds))
+
+
+def with_api_keys(
+    held: Sequence[ApiKey], added: Sequence[ApiKey], limits: Limits, now_ms: int
+) -> tuple[ApiKey, ...]:
+    """A user's API keys after the addition.
+
+    A long-lived key beyond the limit is refused (LimitReached); an expiring one takes the place of an expired
+    key, else of the oldest expiring one.
+    """
+    keys = list(held)
+    for key in added:
+        expiring = [other for other in keys if other.expires_at_ms is not None]
+        if key.expires_at_ms is None:
+            if len(keys) - len(expiring) >= limits.long_lived_api_keys_per_user:
+                raise LimitReached(
+                    "user has exceeded maximum long-lived api keys: "
+                    f"{limits.long_lived_api_keys_per_user} are allowed per user"
+                )
+        elif len(expiring) >= limits.expiring_api_keys_per_user:
+            if limits.expiring_api_keys_per_user < 1:
+                raise LimitReached("user has exceeded maximum short-lived api keys: none are allowed per user")
+            keys.remove(min(expiring, key=lambda other: _eviction_order(other, now_ms)))
+        keys.append(key)
+    return tuple(keys)
+
+
+def _eviction_order(key: ApiKey, now_ms: int) -> tuple[bool, int, str]:
+    assert key.expires_at_ms is not None
+    return key.expires_at_ms > now_ms, key.created_at.epoch_ms, key.api_key_id
+
+
+def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -> None:
+    """Raise InvalidRequest if a key is held in the organization already, or twice among these: a stamp by it
+    could not name its user."""
+    seen: set[str] = set()
+    for key in keys:
+        public_key = key.credential.public_key
+        if public_key in organization.api_key_holders or public_key in seen:
+            raise InvalidRequest(f"invalid api public key: {public_key} is already an API key in this organization")
+        seen.add(public_key)
+
+
+def new_authenticator(
+    params: AuthenticatorParamsV2, authenticator_id: str, now: Timestamp, field: str
+) -> Authenticator:
+    """The record of a passkey. Raises InvalidRequest unless its attestation holds for the challenge."""
+    attestation = params.attestation
+    try:
+        registered = verify_attestation(
+            params.challenge,
+            attestation.credential_id,
+            attestation.client_data_json,
+            attestation.attestation_object,
+        )
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"{refused.message} (field `{field}.attestation`)") from None
+    return Authenticator(
+        transports=attestation.transports,
+        attestation_type=registered.attestation_type,
+        aaguid=registered.aaguid,
+        credential_id=registered.credential_id,
+        model=registered.model,
+        credential=Credential(
+            public_key=registered.credential_public_key, type=CredentialType.WEBAUTHN_AUTHENTICATOR
+        ),
+        authenticator_id=authenticator_id,
+        authenticator_name=params.authenticator_name,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def with_authenticators(
+    held: Sequence[Authenticator], added: Sequence[Authenticator], limits: Limits
+) -> tuple[Authenticator, ...]:
+    """A user's passkeys after the addition. Raises LimitReached."""
+    if len(held) + len(added) > limits.authenticators_per_user:
+        raise LimitReached(
+            f"user has exceeded maximum authenticators: {limits.authenticators_per_user} are allowed per user"
+        )
+    return (*held, *added)
+
+
+def check_credential_ids_free(organization: Organization, authenticators: Iterable[Authenticator]) -> None:
+    """Raise InvalidRequest if a credential id is held in the organization already, or twice among these."""
+    seen: set[str] = set()
+    for authenticator in authenticators:
+        credential_id = authenticator.credential_id
+        if credential_id in organization.authenticator_holders or credential_id in seen:
+            raise InvalidRequest(
+                f"invalid authenticator attestation: credential ID {credential_id} is already an authenticator "
+                "in this organization"
+            )
+        seen.add(credential_id)
+
+
+def new_oauth_provider(
+    params: OauthProviderParamsV2, provider_id: str, now: Timestamp, field: str
+) -> OauthProvider:
+    """The record of an OAuth identity, from claims. Raises InvalidRequest unless claims or a token are given."""
+    if params.oidc_token is not None:
+        raise NotImplementedHere(
+            f"field `{field}.oidcToken`: verifying OIDC tokens is not implemented yet; give `oidcClaims`"
+        )
+    if params.oidc_claims is None:
+        raise InvalidRequest(f"invalid request: field `{field}`: one of `oidcToken` and `oidcClaims` is needed")
+    claims = params.oidc_claims
+    return OauthProvider(
+        provider_id=provider_id,
+        provider_name=params.provider_name,
+        issuer=claims.iss,
+        audience=claims.aud,
+        subject=claims.sub,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def with_oauth_providers(
+    held: Sequence[OauthProvider], added: Sequence[OauthProvider], limits: Limits
+) -> tuple[OauthProvider, ...]:
+    """A user's OAuth identities after the addition. Raises LimitReached."""
+    if len(held) + len(added) > limits.oauth_providers_per_user:
+        raise LimitReached(
+            f"user has exceeded maximum oauth providers: {limits.oauth_providers_per_user} are allowed per user"
+        )
+    return (*held, *added)
+
+
+def check_identities_free(organization: Organization, providers: Iterable[OauthProvider]) -> None:
+    """Raise AlreadyExists if an (issuer, audience, subject) is attached in the organization already."""
+    taken = {
+        (held.issuer, held.audience, held.subject)
+        for user in organization.users.values()
+        for held in user.oauth_providers
+    }
+    for provider in providers:
+        identity = (provider.issuer, provider.audience, provider.subject)
+        if identity in taken:
+            raise AlreadyExists(
+                f"oauth provider already exists: issuer {provider.issuer!r}, audience {provider.audience!r}, "
+                f"subject {provider.subject!r} is attached to a user of this organization",
+                machine_code="OAUTH_PROVIDER_ALREADY_EXISTS",
+            )
+        taken.add(identity)
+
+
+def has_lasting_credential(user: User) -> bool:
+    """Whether the user can come back: an expiring API key alone does not count."""
+    return bool(
+        user.authenticators or user.oauth_providers or any(key.expiration_seconds is None for key in user.api_keys)
+    )

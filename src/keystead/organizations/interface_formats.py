@@ -1,0 +1,165 @@
+"""Is this text an Ethereum ABI, or an Anchor-style Solana IDL? Refusals say at which entry and why not.
+
+Here: shape and type names; the types of an ABI are read by the eth-abi library. Not here: decoding calls.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal
+
+import msgspec
+
+from keystead.api.errors import InvalidRequest
+
+FIELD = "parameters.smartContractInterface"
+NESTING_MAX = 32
+
+
+class AbiParameter(msgspec.Struct, frozen=True):
+    """An input or output. `components` are the members of a tuple."""
+
+    type: str
+    name: str = ""
+    components: tuple[AbiParameter, ...] = ()
+
+
+class AbiEntry(msgspec.Struct, frozen=True):
+    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent."""
+
+    type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
+    name: str = ""
+    inputs: tuple[AbiParameter, ...] = ()
+    outputs: tuple[AbiParameter, ...] = ()
+
+
+_ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
+
+
+def check_abi(text: str) -> None:
+    """Raise InvalidRequest unless the text is a JSON array of entries whose types eth-abi can read."""
+    for index, entry in enumerate(_decoded(_ABI, text, "an Ethereum ABI")):
+        if entry.type in ("function", "event", "error") and not entry.name:
+            raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
+        for parameter in (*entry.inputs, *entry.outputs):
+            written = _abi_type(parameter)
+            if not _readable_abi_type(written):
+                raise _refused("an Ethereum ABI", f"entry {index} ({entry.name}): unknown type {written[:100]!r}")
+
+
+def _abi_type(parameter: AbiParameter, depth: int = 0) -> str:
+    """The type as the ABI specification writes it: tuple[] with its components becomes (uint256,address)[]."""
+    if not parameter.type.startswith("tuple"):
+        return parameter.type
+    if depth > NESTING_MAX:
+        raise _refused("an Ethereum ABI", f"tuples are nested more than {NESTING_MAX} deep")
+    members = ",".join(_abi_type(component, depth + 1) for component in parameter.components)
+    return f"({members}){parameter.type.removeprefix('tuple')}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _readable_abi_type(written: str) -> bool:
+    from eth_abi.abi import is_encodable_type  # slow to import, and needed by few requests
+
+    return bool(is_encodable_type(written))
+
+
+class IdlAccount(msgspec.Struct, frozen=True):
+    """An account of an instruction, or a named group of accounts."""
+
+    name: str
+    accounts: tuple[IdlAccount, ...] = ()
+
+
+class IdlField(msgspec.Struct, frozen=True):
+    name: str
+    type: Any
+
+
+class IdlInstruction(msgspec.Struct, frozen=True):
+    name: str
+    accounts: tuple[IdlAccount, ...]
+    args: tuple[IdlField, ...]
+    discriminator: tuple[int, ...] = ()
+
+
+class IdlVariant(msgspec.Struct, frozen=True):
+    """A variant's fields are named (objects) or not (types alone)."""
+
+    name: str
+    fields: tuple[Any, ...] = ()
+
+
+class IdlTypeBody(msgspec.Struct, frozen=True):
+    kind: Literal["struct", "enum", "alias", "type"]
+    fields: tuple[Any, ...] = ()
+    variants: tuple[IdlVariant, ...] = ()
+
+
+class IdlType(msgspec.Struct, frozen=True):
+    name: str
+    type: IdlTypeBody
+
+
+class Idl(msgspec.Struct, frozen=True):
+    """`types` must be there, even if it is empty."""
+
+    instructions: tuple[IdlInstruction, ...]
+    types: tuple[IdlType, ...]
+
+
+_IDL = msgspec.json.Decoder(Idl)
+_IDL_SCALARS = frozenset(
+    ["bool", "bytes", "string", "publicKey", "pubkey", "f32", "f64"]
+    + [f"{sign}{bits}" for sign in "ui" for bits in (8, 16, 32, 64, 128, 256)]
+)
+
+
+def check_idl(text: str) -> None:
+    """Raise InvalidRequest unless the text is an IDL whose argument types are known or defined in it."""
+    idl: Idl = _decoded(_IDL, text, "a Solana IDL")
+    defined = {kind.name for kind in idl.types}
+    for instruction in idl.instructions:
+        if instruction.discriminator is not None and not all(
+            0 <= byte <= 255 for byte in instruction.discriminator
+        ):
+            raise _refused("a Solana IDL", f"instruction {instruction.name!r}: a discriminator is a list of bytes")
+        for argument in instruction.args:
+            _check_idl_type(argument.type, defined, f"instruction {instruction.name!r}, argument {argument.name!r}")
+    for kind in idl.types:
+        members = [*kind.type.fields, *(field for variant in kind.type.variants for field in variant.fields)]
+        for member in members:
+            named = isinstance(member, dict) and "type" in member and "name" in member
+            _check_idl_type(member["type"] if named else member, defined, f"type {kind.name!r}")
+
+
+def _check_idl_type(written: Any, defined: set[str], where: str, depth: int = 0) -> None:
+    if depth > NESTING_MAX:
+        raise _refused("a Solana IDL", f"{where}: types are nested more than {NESTING_MAX} deep")
+    match written:
+        case str() if written in _IDL_SCALARS:
+            return
+        case {"vec": inner} | {"option": inner} | {"coption": inner}:
+            _check_idl_type(inner, defined, where, depth + 1)
+        case {"array": [inner, int(length)]} if length >= 0:
+            _check_idl_type(inner, defined, where, depth + 1)
+        case {"defined": str(name)} | {"defined": {"name": str(name)}}:
+            if name not in defined:
+                raise _refused("a Solana IDL", f"{where}: type {name[:100]!r} is not defined in `types`")
+        case _:
+            raise _refused("a Solana IDL", f"{where}: unknown type {str(written)[:100]}")
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], text: str, what: str) -> Any:
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as refused:
+        raise _refused(what, str(refused)) from None
+    except msgspec.DecodeError as refused:
+        raise InvalidRequest(f"invalid request body: field `{FIELD}`: not valid JSON: {refused}") from None
+    except RecursionError:
+        raise _refused(what, "nested too deeply") from None
+
+
+def _refused(what: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"invalid request body: field `{FIELD}`: not {what}: {why}")

@@ -1,0 +1,17 @@
+"""Names that must be unique within one organization and one kind.
+
+Their characters and lengths are checked while a request is decoded (`api.decoding.Label`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keystead.api.errors import InvalidRequest
+
+
+def check_unique(name: str, taken: Iterable[tuple[str, str]], field: str) -> None:
+    """Raise InvalidRequest if another record has the name. `taken`: (name, id) of each."""
+    for other, holder in taken:
+        if other == name:
+            raise InvalidRequest(f"invalid request: field `{field}`: label must be unique: {name!r} is {holder}")
