@@ -81,10 +81,6 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     owner: Callable[[Any], str] | None = None
 
     @property
-    def activity_types(self) -> tuple[str, ...]:
-        return tuple(version.activity_type for version in self.versions)
-
-    @property
     def activity_kind(self) -> str:
         return activity_kind(self.versions[0].activity_type)
 

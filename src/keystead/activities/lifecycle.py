@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.activities.activity import Activity, Execution, Outcome
 from keystead.activities.ports import Clock, Signer
@@ -20,7 +21,7 @@ from keystead.activities.requests import Liveness, Submission, check_liveness
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Store
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import Conflict, NotFound
-from keystead.api.records import AppProof, Timestamp, User, Vote, Wire
+from keystead.api.records import Timestamp, User, Vote, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import lookups
@@ -167,11 +168,14 @@ class Lifecycle:
             request=submission.request,
             result=_result(submission.version.result_key, outcome),
             votes=(self._vote(activity_id, voter, caller, submission.request, now_ms),),
-            app_proofs=await self._proofs(submission, organization, activity_id, outcome, now_ms),
+            app_proofs=(),
             failure=None,
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
+        if submission.envelope.generate_app_proofs and outcome is not None:
+            payloads = proof_payloads(activity, organization, outcome.derived, now_ms)
+            activity = replace(activity, app_proofs=await self._signer.prove(payloads))
         commit = Commit(
             organization_id=organization.id,
             activity=activity,
@@ -191,20 +195,6 @@ class Lifecycle:
             signature=caller.proven.signature,
             scheme=caller.proven.scheme,
             created_at=Timestamp.from_ms(now_ms),
-        )
-
-    async def _proofs(
-        self,
-        submission: Submission,
-        organization: Organization,
-        activity_id: str,
-        outcome: Outcome[Wire] | None,
-        now_ms: int,
-    ) -> tuple[AppProof, ...]:
-        if not submission.envelope.generate_app_proofs or outcome is None:
-            return ()
-        return await self._signer.prove(
-            proof_payloads(submission, organization, activity_id, outcome.derived, now_ms)
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from keystead.activities.activity import Activity, ActivityOperation
 from keystead.activities.requests import Submission, read_intent, recorded_envelope
-from keystead.api import rendering
+from keystead.api import records
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import FINAL_STATUSES
 from keystead.api.parameters import Asked
@@ -16,7 +16,7 @@ from keystead.organizations.organization import Organization
 
 def submitted_view(
     activity: Activity, submission: Submission, organization: Organization, user_id: str
-) -> rendering.Activity:
+) -> records.Activity:
     """The activity for the caller who submitted these bytes."""
     return _view(
         activity,
@@ -30,7 +30,7 @@ def submitted_view(
 
 def recorded_view(
     activity: Activity, catalogue: Catalogue, organization: Organization, user_id: str
-) -> rendering.Activity:
+) -> records.Activity:
     """The activity from its record, for this user."""
     operation = catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type
@@ -54,9 +54,9 @@ def _view(
     timestamp_ms: str,
     organization: Organization,
     user_id: str,
-) -> rendering.Activity:
+) -> records.Activity:
     open_to_vote = activity.status not in FINAL_STATUSES and user_id in organization.profile.root_quorum.user_ids
-    return rendering.Activity(
+    return records.Activity(
         id=activity.id,
         organization_id=activity.organization_id,
         status=activity.status,
@@ -65,11 +65,11 @@ def _view(
         intent={intent_key: intent},
         result=dict(activity.result),
         votes=activity.votes,
-        app_proofs=activity.app_proofs,
+        app_proofs=activity.app_proofs or None,
         fingerprint=activity.fingerprint,
         can_approve=open_to_vote and all(vote.user_id != user_id for vote in activity.votes),
         can_reject=open_to_vote,
-        created_at_ms=activity.created_at_ms,
-        updated_at_ms=activity.updated_at_ms,
+        created_at=records.Timestamp.from_ms(activity.created_at_ms),
+        updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
         failure=activity.failure,
     )

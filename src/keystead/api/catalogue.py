@@ -16,22 +16,24 @@ Kind = Literal["query", "submit"]
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One endpoint: POST /public/v1/{kind}/{name}. `module` is its subject, `summary` one line of documentation."""
+    """One endpoint: POST /public/v1/{kind}/{name}.
+
+    `module` is its subject, `summary` one line of documentation. `request_structs` is what callers send: a query's
+    request, or the intent of each of `activity_types` in their order, the current one first.
+    """
 
     kind: ClassVar[Kind]
 
     name: str
     module: str
     summary: str
+    request_structs: tuple[type[msgspec.Struct], ...]
+    answer_struct: type[msgspec.Struct]
+    activity_types: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
         return f"/public/v1/{self.kind}/{self.name}"
-
-    @property
-    def activity_types(self) -> tuple[str, ...]:
-        """Every activity type this operation accepts, the current one first; none for a query."""
-        return ()
 
 
 class Catalogue:

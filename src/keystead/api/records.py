@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from keystead.api.enums import (
+    ActivityStatus,
     AddressFormat,
     AuthenticationType,
     AuthenticatorTransport,
@@ -214,3 +215,33 @@ class Status(Wire, frozen=True):
     code: int
     message: str
     details: tuple[dict[str, Any], ...] = ()
+
+
+class Activity(Wire, frozen=True):
+    """A submission and what became of it, as one caller sees it.
+
+    `intent` and `result` hold one member each, named for its type; `result` is empty until the activity is
+    completed. `timestamp_ms` is the request's own time, shown in the documented form only.
+    """
+
+    id: str
+    organization_id: str
+    status: ActivityStatus
+    type: str
+    intent: dict[str, Any]
+    result: dict[str, Any]
+    votes: tuple[Vote, ...]
+    fingerprint: str
+    can_approve: bool
+    can_reject: bool
+    created_at: Timestamp
+    updated_at: Timestamp
+    timestamp_ms: str | None = None
+    app_proofs: tuple[AppProof, ...] | None = None
+    failure: Status | None = None
+
+
+class ActivityResponse(Wire, frozen=True):
+    """What every submission is answered with."""
+
+    activity: Activity

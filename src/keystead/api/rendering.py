@@ -15,10 +15,10 @@ from enum import Enum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
-from keystead.api.records import AppProof, Status, Timestamp, Vote, Wire
+from keystead.api.records import Activity, Timestamp, Wire
 
 
 class Form(Enum):
@@ -26,56 +26,15 @@ class Form(Enum):
     SDK = "sdk"
 
 
-class Activity(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity as its caller sees it; `intent` and `result` hold one member each, or none."""
-
-    id: str
-    organization_id: str
-    status: ActivityStatus
-    type: str
-    timestamp_ms: str
-    intent: dict[str, Any]
-    result: dict[str, Any]
-    votes: tuple[Vote, ...]
-    app_proofs: tuple[AppProof, ...]
-    fingerprint: str
-    can_approve: bool
-    can_reject: bool
-    created_at_ms: int
-    updated_at_ms: int
-    failure: Status | None
-
-
 _encoder = msgspec.json.Encoder()
 encode = _encoder.encode
 
 
 def answer(response: Wire, form: Form) -> bytes:
-    """The bytes of a query's answer."""
+    """The bytes of an answer."""
     if form is Form.DOCUMENTED:
         return encode(documented(response))
-    if not _holds_activities(type(response)):
-        return encode(response)
-    return encode(
-        {
-            wire_name: _sdk_activity(held) if isinstance(held, Activity) else [_sdk_activity(one) for one in held]
-            for name, wire_name, _, _ in _fields(type(response))
-            for held in [getattr(response, name)]
-        }
-    )
-
-
-def activity_answer(activity: Activity, form: Form) -> bytes:
-    """The bytes of {"activity": …}."""
-    return encode({"activity": activity_object(activity, form)})
-
-
-def activity_object(activity: Activity, form: Form) -> dict[str, Any]:
-    """One activity in the given form; the documented one repeats itself under `result.activity`."""
-    if form is Form.SDK:
-        return _sdk_activity(activity)
-    shown = _documented_activity(activity)
-    return {**shown, "result": {**shown["result"], "activity": shown}}
+    return encode(_without_times(response) if _holds_activities(type(response)) else response)
 
 
 def error_answer(error: ServiceError) -> bytes:
@@ -108,66 +67,53 @@ def rfc3339(epoch_ms: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03d}Z"
 
 
-def _shared_members(activity: Activity) -> dict[str, Any]:
-    members = {
-        "id": activity.id,
-        "organizationId": activity.organization_id,
-        "status": activity.status,
-        "type": activity.type,
-        "intent": activity.intent,
-        "result": activity.result,
-        "votes": activity.votes,
-        "fingerprint": activity.fingerprint,
-        "canApprove": activity.can_approve,
-        "canReject": activity.can_reject,
-    }
-    if activity.app_proofs:
-        members["appProofs"] = activity.app_proofs
-    if activity.failure is not None:
-        members["failure"] = activity.failure
-    return members
-
-
-def _sdk_activity(activity: Activity) -> dict[str, Any]:
-    return {
-        **_shared_members(activity),
-        "createdAt": Timestamp.from_ms(activity.created_at_ms),
-        "updatedAt": Timestamp.from_ms(activity.updated_at_ms),
-    }
+def _without_times(response: Wire) -> Wire:
+    """The response without its activities' `timestampMs`, which the SDK form does not have."""
+    held = {name: getattr(response, name) for name, _, _, _ in _fields(type(response))}
+    return replace(
+        response,
+        **{
+            name: replace(value, timestamp_ms=None)
+            if isinstance(value, Activity)
+            else tuple(replace(activity, timestamp_ms=None) for activity in value)
+            for name, value in held.items()
+        },
+    )
 
 
 def _documented_activity(activity: Activity) -> dict[str, Any]:
-    members = _shared_members(activity)
-    return {
-        **members,
-        "timestampMs": activity.timestamp_ms,
-        "intent": {key: documented(value) for key, value in activity.intent.items()},
-        "result": {key: documented(value) for key, value in activity.result.items()},
-        "votes": [documented(vote) for vote in activity.votes],
-        "createdAt": rfc3339(activity.created_at_ms),
-        "updatedAt": rfc3339(activity.updated_at_ms),
-    }
+    """Times as text; and the activity once more under `result.activity`, there without that member."""
+    members = _filled(activity)
+    members["intent"] = {key: documented(value) for key, value in activity.intent.items()}
+    members["createdAt"] = rfc3339(activity.created_at.epoch_ms)
+    members["updatedAt"] = rfc3339(activity.updated_at.epoch_ms)
+    return {**members, "result": {**activity.result, "activity": members}}
 
 
 def documented(value: Any) -> Any:
-    """The value with every absent text field filled by "" (other absent fields stay out)."""
+    """The value in documented form."""
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, Activity):
-        return activity_object(value, Form.DOCUMENTED)
+        return _documented_activity(value)
     if isinstance(value, msgspec.Struct):
-        members = {}
-        for name, wire_name, is_text, is_plain in _fields(type(value)):
-            field = getattr(value, name)
-            if field is None:
-                if is_text:
-                    members[wire_name] = ""
-            else:
-                members[wire_name] = field if is_plain else documented(field)
-        return members
+        return _filled(value)
     if isinstance(value, (tuple, list)):
         return [documented(item) for item in value]
     return value
+
+
+def _filled(struct: msgspec.Struct) -> dict[str, Any]:
+    """The struct's members, every absent text as "" (other absent members stay out)."""
+    members = {}
+    for name, wire_name, is_text, is_plain in _fields(type(struct)):
+        field = getattr(struct, name)
+        if field is None:
+            if is_text:
+                members[wire_name] = ""
+        else:
+            members[wire_name] = field if is_plain else documented(field)
+    return members
 
 
 @functools.cache

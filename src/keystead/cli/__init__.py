@@ -1,0 +1,1 @@
+"""What users type. Each module is one subject; none is imported by another room."""

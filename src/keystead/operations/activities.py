@@ -12,8 +12,7 @@ from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.api.records import AppProof, Wire
-from keystead.api.rendering import Activity
+from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 
@@ -22,17 +21,13 @@ class GetActivityRequest(QueryRequest, frozen=True):
     activity_id: Uuid
 
 
-class GetActivityResponse(Wire, frozen=True):
-    activity: Activity
-
-
 @query()
-async def get_activity(reading: Reading, request: GetActivityRequest) -> GetActivityResponse:
+async def get_activity(reading: Reading, request: GetActivityRequest) -> ActivityResponse:
     """One activity, as its reader may vote on it."""
     activity = await reading.store.activity(reading.organization.id, request.activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
-    return GetActivityResponse(
+    return ActivityResponse(
         activity=recorded_view(activity, CATALOGUE, reading.organization, reading.caller.user.user_id)
     )
 

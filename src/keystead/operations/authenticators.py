@@ -68,17 +68,19 @@ def create_authenticators(
     """Give a user more passkeys, each with its attestation."""
     user = user_named(execution.organization, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
-    passkeys = [
+    registered = [
         new_authenticator(params, execution.new_id(), now, f"parameters.authenticators[{index}]")
         for index, params in enumerate(intent.authenticators)
     ]
-    check_credential_ids_free(execution.organization, passkeys)
-    held = with_authenticators(user.authenticators, passkeys, execution.limits)
+    added = [authenticator for authenticator, _ in registered]
+    check_credential_ids_free(execution.organization, added)
+    held = with_authenticators(user.authenticators, added, execution.limits)
     return Outcome(
-        result=CreateAuthenticatorsResult(
-            authenticator_ids=tuple(passkey.authenticator_id for passkey in passkeys)
+        result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),
+        changes=(
+            Put(replace(user, authenticators=held, updated_at=now)),
+            *(Put(passkey) for _, passkey in registered),
         ),
-        changes=(Put(replace(user, authenticators=held, updated_at=now)),),
     )
 
 

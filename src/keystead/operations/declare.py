@@ -17,8 +17,8 @@ from keystead.activities.activity import ActivityOperation, IntentVersion
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, wire_key
 from keystead.api.decoding import Decoder, decoder
-from keystead.api.parameters import Asked, QueryRequest
-from keystead.api.records import Wire
+from keystead.api.parameters import Asked
+from keystead.api.records import ActivityResponse, Wire
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 
@@ -34,14 +34,17 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueryOperation(Operation, frozen=True, kw_only=True):
-    """An operation that reads. `of_version`: its answer depends on nothing but the organization's version."""
+    """An operation that reads.
+
+    `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
+    `finds_caller`: sent with a parent's id by a user of one of its sub-organizations, it means that one.
+    """
 
     kind: ClassVar[Kind] = "query"
 
-    request: type[QueryRequest]
-    response: type[Wire]
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool
+    finds_caller: bool
     decoder: Decoder
 
 
@@ -49,7 +52,7 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 OlderT = TypeVar("OlderT", bound=Asked)
 
 
-def query(*, of_version: bool = False) -> Callable[[Declared], Declared]:
+def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
 
     def declare(answer: Declared) -> Declared:
@@ -59,10 +62,11 @@ def query(*, of_version: bool = False) -> Callable[[Declared], Declared]:
                 name=answer.__name__,
                 module=answer.__module__,
                 summary=_summary(answer),
-                request=request,
-                response=response,
+                request_structs=(request,),
+                answer_struct=response,
                 answer=answer,
                 of_version=of_version,
+                finds_caller=finds_caller,
                 decoder=decoder(request),
             )
         )
@@ -96,12 +100,16 @@ def activity(
             _version(name, next(iter(typing.get_type_hints(upgrade).values())), key or wire_key(result), upgrade)
             for name, upgrade, key in accepts
         ]
+        versions = (current, *earlier)
         CATALOGUE.add(
             ActivityOperation(
                 name=execute.__name__,
                 module=execute.__module__,
                 summary=_summary(execute),
-                versions=(current, *earlier),
+                request_structs=tuple(version.intent for version in versions),
+                answer_struct=ActivityResponse,
+                activity_types=tuple(version.activity_type for version in versions),
+                versions=versions,
                 result=result,
                 resource=resource,
                 action=action,

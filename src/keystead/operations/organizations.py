@@ -19,7 +19,7 @@ class WhoamiResponse(Wire, frozen=True):
     username: str
 
 
-@query()
+@query(finds_caller=True)
 def whoami(reading: Reading, _: WhoamiRequest) -> WhoamiResponse:
     """Which user of which organization the stamp proves."""
     return WhoamiResponse(

@@ -39,7 +39,7 @@ from keystead.organizations.credentials import (
     with_oauth_providers,
 )
 from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Passkey, Put
 from keystead.organizations.users import check_user, user_named
 
 AT_ONCE = 100
@@ -170,22 +170,23 @@ def create_users(execution: Execution, intent: CreateUsersIntentV4) -> Outcome[C
     """Add users, each with at least one lasting credential."""
     organization, limits = execution.organization, execution.limits
     check_room(len(organization.users), len(intent.users), limits.users, "users")
-    users = tuple(
+    added = [
         _new_user(execution, params, f"parameters.users[{index}]") for index, params in enumerate(intent.users)
-    )
+    ]
+    users = [user for user, _ in added]
     check_public_keys_free(organization, [key for user in users for key in user.api_keys])
     check_credential_ids_free(organization, [passkey for user in users for passkey in user.authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
     return Outcome(
         result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)),
-        changes=tuple(Put(user) for user in users),
+        changes=(*map(Put, users), *(Put(passkey) for _, passkeys in added for passkey in passkeys)),
     )
 
 
-def _new_user(execution: Execution, params: UserParamsV4, field: str) -> User:
+def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[User, list[Passkey]]:
     now, limits, new_id = Timestamp.from_ms(execution.now_ms), execution.limits, execution.new_id
     keys = [new_api_key(key, new_id(), now, f"{field}.apiKeys[{i}]") for i, key in enumerate(params.api_keys)]
-    passkeys = [
+    registered = [
         new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
         for i, passkey in enumerate(params.authenticators)
     ]
@@ -196,7 +197,7 @@ def _new_user(execution: Execution, params: UserParamsV4, field: str) -> User:
     user = User(
         user_id=new_id(),
         user_name=params.user_name,
-        authenticators=with_authenticators((), passkeys, limits),
+        authenticators=with_authenticators((), [authenticator for authenticator, _ in registered], limits),
         api_keys=with_api_keys((), keys, limits, execution.now_ms),
         user_tags=tuple(dict.fromkeys(params.user_tags)),
         oauth_providers=with_oauth_providers((), providers, limits),
@@ -209,7 +210,7 @@ def _new_user(execution: Execution, params: UserParamsV4, field: str) -> User:
         else None,
     )
     check_user(user, execution.organization, field)
-    return user
+    return user, [passkey for _, passkey in registered]
 
 
 class GetUserRequest(QueryRequest, frozen=True):

@@ -13,7 +13,7 @@ from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, Not
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, Passkey
 from keystead.stamps.attestation import verify_attestation
 
 _API_KEY_TYPES = {
@@ -114,8 +114,8 @@ def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -
 
 def new_authenticator(
     params: AuthenticatorParamsV2, authenticator_id: str, now: Timestamp, field: str
-) -> Authenticator:
-    """The record of a passkey. Raises InvalidRequest unless its attestation holds for the challenge."""
+) -> tuple[Authenticator, Passkey]:
+    """The records of a passkey. Raises InvalidRequest unless its attestation holds for the challenge."""
     attestation = params.attestation
     try:
         registered = verify_attestation(
@@ -126,7 +126,7 @@ def new_authenticator(
         )
     except InvalidRequest as refused:
         raise InvalidRequest(f"{refused.message} (field `{field}.attestation`)") from None
-    return Authenticator(
+    authenticator = Authenticator(
         transports=attestation.transports,
         attestation_type=registered.attestation_type,
         aaguid=registered.aaguid,
@@ -140,6 +140,7 @@ def new_authenticator(
         created_at=now,
         updated_at=now,
     )
+    return authenticator, Passkey(authenticator_id=authenticator_id, rp_id_hash=registered.rp_id_hash)
 
 
 def with_authenticators(

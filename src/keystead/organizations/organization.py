@@ -47,6 +47,13 @@ class DataKey(msgspec.Struct, frozen=True):
     sealed: Sealed
 
 
+class Passkey(msgspec.Struct, frozen=True, kw_only=True):
+    """What an authenticator's registration said beyond its record: `rp_id_hash` is SHA-256 of the relying party."""
+
+    authenticator_id: str
+    rp_id_hash: bytes
+
+
 class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
     """A contract interface without its text, which is large and has a table of its own."""
 
@@ -59,7 +66,7 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Timestamp
 
 
-Record = Profile | DataKey | User | Tag | Wallet | ContractInterface
+Record = Profile | DataKey | User | Passkey | Tag | Wallet | ContractInterface
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -87,6 +94,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("profile", Profile, None),
     Kind("data_key", DataKey, None),
     Kind("user", User, "user_id"),
+    Kind("passkey", Passkey, "authenticator_id"),
     Kind("tag", Tag, "tag_id"),
     Kind("wallet", Wallet, "wallet_id"),
     Kind("contract_interface", ContractInterface, "id"),
@@ -117,6 +125,7 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     data_key: DataKey
     users: Map[str, User]
+    passkeys: Map[str, Passkey]
     tags: Map[str, Tag]
     wallets: Map[str, Wallet]
     contract_interfaces: Map[str, ContractInterface]
@@ -147,6 +156,7 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         profile=profile,
         data_key=data_key,
         users=Map(),
+        passkeys=Map(),
         tags=Map(),
         wallets=Map(),
         contract_interfaces=Map(),
@@ -168,6 +178,9 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
                 organization = replace(organization, data_key=data_key)
             case User() as user:
                 organization = _with_user(organization, user)
+            case Passkey() as passkey:
+                known_passkeys = organization.passkeys
+                organization = replace(organization, passkeys=known_passkeys.set(passkey.authenticator_id, passkey))
             case Tag() as tag:
                 organization = replace(organization, tags=organization.tags.set(tag.tag_id, tag))
             case Wallet() as wallet:

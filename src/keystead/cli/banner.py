@@ -1,0 +1,66 @@
+"""What `keystead dev` prints when it is ready: everything a first request needs, ready to be pasted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from keystead.cli.credentials import Credentials
+from keystead.stamps.signing import ApiKeyStamper
+
+
+def development_banner(credentials: Credentials, data: Path, addresses: Sequence[str], *, seeded: bool) -> str:
+    """The banner. Its curl line stays valid: a query carries no time."""
+    warning = "These keys are for development: anything that reads this terminal or this folder can use them."
+    if seeded:
+        warning += (
+            "\n           They are derived from a seed: whoever knows the seed has them. Such keys are public."
+        )
+    wallet = "\n             ".join(addresses) or "none"
+    return f"""
+Keystead {credentials.base_url}
+
+  organization  {credentials.organization_id}
+  user          {credentials.user_id}
+  public key    {credentials.api_public_key}
+  private key   {credentials.api_private_key}
+  wallet        Development, from the public test mnemonic of local chains
+             {wallet}
+  data          {data} (credentials in {data / "credentials.json"})
+
+  WARNING  {warning}
+
+First request:
+
+{curl_line(credentials)}
+
+For keystead's own client and commands:
+
+  export KEYSTEAD_BASE_URL={credentials.base_url}
+  export KEYSTEAD_ORGANIZATION_ID={credentials.organization_id}
+  export KEYSTEAD_API_PUBLIC_KEY={credentials.api_public_key}
+  export KEYSTEAD_API_PRIVATE_KEY={credentials.api_private_key}
+
+For a published TypeScript client:
+
+  import {{ Turnkey }} from "@turnkey/sdk-server";
+  const client = new Turnkey({{
+    apiBaseUrl: "{credentials.base_url}",
+    apiPublicKey: "{credentials.api_public_key}",
+    apiPrivateKey: "{credentials.api_private_key}",
+    defaultOrganizationId: "{credentials.organization_id}",
+  }}).apiClient();
+  console.log(await client.getWallets());
+"""
+
+
+def curl_line(credentials: Credentials) -> str:
+    """A stamped query for the organization's wallets, as one command."""
+    body = f'{{"organizationId":"{credentials.organization_id}"}}'
+    name, value = ApiKeyStamper(credentials.api_public_key, credentials.api_private_key).stamp(body.encode())
+    url = f"{credentials.base_url}/public/v1/query/list_wallets"
+    return (
+        f"curl -sS {shlex.quote(url)} -H 'Content-Type: application/json' "
+        f"-H {shlex.quote(f'{name}: {value}')} -d {shlex.quote(body)}"
+    )

@@ -1,0 +1,130 @@
+"""From an HTTP answer to a typed value, or to the error that it means.
+
+Pure: the same for both clients. Not here: which errors are tried again (`retries`), and sending (`client`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from keystead.client import errors
+from keystead.client.leniency import converted
+
+T = TypeVar("T")
+
+ALREADY_EXISTS = 6
+"""The gRPC code that tells one HTTP 409 from the other."""
+
+SHOWN_CHARS_MAX = 200
+"""How much of an unreadable answer an error shows."""
+
+_REFUSALS: Mapping[int, type[errors.ApiError]] = {
+    401: errors.Unauthenticated,
+    403: errors.PermissionDenied,
+    404: errors.NotFound,
+    409: errors.Conflict,
+    429: errors.LimitReached,
+    501: errors.NotImplementedByServer,
+    502: errors.Unavailable,
+    503: errors.Unavailable,
+    504: errors.Unavailable,
+}
+
+
+class _Refusal(msgspec.Struct, rename="camel"):
+    """The body of every refusal by the server itself."""
+
+    code: int
+    message: str
+    details: tuple[dict[str, Any], ...] = ()
+    turnkey_error_code: str = ""
+
+
+def read_answer(path: str, body: bytes, kind: type[T]) -> T:
+    """The answer to a request to `path`. Raises ProtocolError if it is not JSON of this kind.
+
+    Members that this client does not know are skipped, and so are they in every record inside.
+    """
+    try:
+        return _decoder(kind).decode(body)
+    except msgspec.ValidationError:
+        pass
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
+        raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_shown(body)}") from broken
+    try:
+        return converted(msgspec.json.decode(body), kind)  # type: ignore[no-any-return]
+    except msgspec.ValidationError as refused:
+        raise errors.ProtocolError(
+            f"the answer to {path} cannot be read: {refused}; is the client older or newer than the server?"
+        ) from refused
+
+
+def refusal(
+    path: str, status: int, headers: Mapping[str, str], body: bytes, now: datetime.datetime | None = None
+) -> errors.KeysteadError | None:
+    """The error that an answer means, None if it is a success. `headers` by any case, `now` for Retry-After."""
+    if 200 <= status < 300:
+        return None
+    if status < 400:
+        where = headers.get("location", "nowhere")
+        return errors.ProtocolError(
+            f"{path} was answered with HTTP {status} to {where[:SHOWN_CHARS_MAX]}, which a signed request does not "
+            "follow; is the base URL right?"
+        )
+    try:
+        told = _decoder(_Refusal).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        told = _Refusal(code=2, message=f"{path} was answered with an error that is none of this API's: {_shown(body)}")
+    return _refusal_class(status, told.code)(
+        told.message,
+        http_status=status,
+        code=told.code,
+        machine_code=told.turnkey_error_code or _machine_code(told.details),
+        details=told.details,
+        request_id=headers.get("x-request-id"),
+        retry_after_s=_retry_after_s(headers.get("retry-after"), now or datetime.datetime.now(datetime.UTC)),
+    )
+
+
+def _refusal_class(status: int, code: int) -> type[errors.ApiError]:
+    if status == 409 and code == ALREADY_EXISTS:
+        return errors.AlreadyExists
+    return _REFUSALS.get(status, errors.InvalidRequest if status < 500 else errors.ServerError)
+
+
+def _machine_code(details: tuple[dict[str, Any], ...]) -> str:
+    for detail in details:
+        if isinstance(word := detail.get("turnkeyErrorCode"), str):
+            return word
+    return ""
+
+
+def _retry_after_s(header: str | None, now: datetime.datetime) -> float | None:
+    """Seconds, or a date (RFC 9110, section 10.2.3); anything else says nothing."""
+    if header is None:
+        return None
+    if header.isascii() and header.isdigit():
+        return float(header)
+    try:
+        then = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=datetime.UTC)
+    return max((then - now).total_seconds(), 0.0)
+
+
+def _shown(body: bytes) -> str:
+    text = body[: SHOWN_CHARS_MAX + 1].decode(errors="replace")
+    return repr(text[:SHOWN_CHARS_MAX]) + ("…" if len(text) > SHOWN_CHARS_MAX else "") if text else "it is empty"
+
+
+@functools.cache
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    return msgspec.json.Decoder(kind)

@@ -1,0 +1,180 @@
+"""What both clients are made of and neither waits for: their settings, and requests built from them.
+
+Not here: sending, waiting, trying again (`client`), the typed methods (`operations`).
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
+
+from keystead.api.enums import ApiKeyCurve
+from keystead.client.credentials import Credentials, credentials_in, environment_credentials
+from keystead.client.errors import UsageError
+from keystead.client.operations import ACTIVITY_TYPES
+from keystead.client.requests import Address, Prepared, fields_given, short_path, stamped, whole_body
+from keystead.client.retries import Retries
+from keystead.stamps.signing import ApiKeyStamper, Stamper
+
+HttpClientT = TypeVar("HttpClientT")
+
+
+class Options(TypedDict, Generic[HttpClientT], total=False):
+    """What every way to make a client accepts.
+
+    timeout: seconds that connecting, and each wait for bytes, may take; 30 if not given. retries: see `Retries`.
+    http_client: the httpx client to send with, for a proxy, a private certificate authority or a test; whoever
+    made it closes it.
+    """
+
+    timeout: float
+    retries: Retries
+    http_client: HttpClientT
+
+
+class BaseClient(ABC, Generic[HttpClientT]):
+    """The part of a client that does no I/O."""
+
+    @overload
+    def __init__(
+        self,
+        base_url: str,
+        api_public_key: str,
+        api_private_key: str,
+        organization_id: str,
+        *,
+        curve: ApiKeyCurve = ...,
+        **options: Unpack[Options[HttpClientT]],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        organization_id: str,
+        stamper: Stamper,
+        **options: Unpack[Options[HttpClientT]],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        base_url: str,
+        api_public_key: str | None = None,
+        api_private_key: str | None = None,
+        organization_id: str | None = None,
+        *,
+        curve: ApiKeyCurve = ApiKeyCurve.P256,
+        stamper: Stamper | None = None,
+        **options: Unpack[Options[HttpClientT]],
+    ) -> None:
+        """Talk to the server at `base_url`, as the holder of an API key, about one organization.
+
+        base_url: where the server is, as in https://keys.example.com. api_public_key, api_private_key: both halves
+        as hex, the public one compressed. organization_id: the organization that a call means if it names none.
+        curve: the curve of the key. stamper: signs in place of the two key halves, for keys that stay elsewhere
+        (see `CallbackStamper`). options: see `Options`. Raises UsageError for what cannot be used.
+        """
+        self._address = Address(base_url, organization_id or "")
+        self._stamper = _stamper(api_public_key, api_private_key, curve, stamper)
+        self._timeout_s = options.get("timeout", 30.0)
+        self._retries = options.get("retries", Retries())
+        given = options.get("http_client")
+        self._closes_http_client = given is None
+        self._http_client = self._new_http_client() if given is None else given
+
+    @classmethod
+    def from_env(cls, *, curve: ApiKeyCurve = ApiKeyCurve.P256, **options: Unpack[Options[HttpClientT]]) -> Self:
+        """A client with the settings of the environment.
+
+        Reads KEYSTEAD_BASE_URL, KEYSTEAD_API_PUBLIC_KEY, KEYSTEAD_API_PRIVATE_KEY and KEYSTEAD_ORGANIZATION_ID.
+        Raises UsageError if one is not set.
+        """
+        return cls._from(environment_credentials(), curve, options)
+
+    @classmethod
+    def from_credentials(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        curve: ApiKeyCurve = ApiKeyCurve.P256,
+        **options: Unpack[Options[HttpClientT]],
+    ) -> Self:
+        """A client with the settings of a JSON file: baseUrl, organizationId, apiPublicKey, apiPrivateKey.
+
+        Raises UsageError if the file cannot be read.
+        """
+        return cls._from(credentials_in(path), curve, options)
+
+    @classmethod
+    def _from(cls, credentials: Credentials, curve: ApiKeyCurve, options: Options[HttpClientT]) -> Self:
+        return cls(
+            credentials.base_url,
+            credentials.api_public_key,
+            credentials.api_private_key,
+            credentials.organization_id,
+            curve=curve,
+            **options,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return self._address.base_url
+
+    @property
+    def organization_id(self) -> str:
+        """The organization that a call means if it names none."""
+        return self._address.organization_id
+
+    def prepare(self, path: str, body: Mapping[str, Any]) -> Prepared:
+        """Build and stamp a request without sending it.
+
+        path: "query/…" or "submit/…". body: its members as the wire spells them. Left out, `organizationId` is the
+        client's, and a submission's `type` and `timestampMs` are the current version and the time. Raises
+        UsageError for a path that is none, and for a submission whose type is not known.
+        """
+        short = short_path(path)
+        whole = whole_body(short, body, self._address.organization_id, ACTIVITY_TYPES)
+        return stamped(self._address, short, whole, self._stamper)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(base_url={self.base_url!r}, organization_id={self.organization_id!r}, "
+            f"api_public_key={getattr(self._stamper, 'public_key', None)!r})"
+        )
+
+    @abstractmethod
+    def _new_http_client(self) -> HttpClientT: ...
+
+
+def submission(
+    parameters: Mapping[str, Any],
+    activity_type: str | None,
+    organization_id: str | None,
+    generate_app_proofs: bool,
+) -> dict[str, Any]:
+    """The body of a submission, but for what `prepare` fills in."""
+    return {
+        "type": activity_type,
+        "organizationId": organization_id,
+        "parameters": fields_given(parameters),
+        "generateAppProofs": generate_app_proofs or None,
+    }
+
+
+def _stamper(
+    public_key: str | None, private_key: str | None, curve: ApiKeyCurve, stamper: Stamper | None
+) -> Stamper:
+    if stamper is not None:
+        if public_key is not None or private_key is not None:
+            raise UsageError("give an API key or a stamper, not both")
+        return stamper
+    if not public_key or not private_key:
+        raise UsageError("both halves of an API key are needed, or a stamper")
+    try:
+        return ApiKeyStamper(public_key, private_key, curve)
+    except ValueError as refused:
+        # The chain would keep the frames, and with them the private half, in reach of error reporters.
+        raise UsageError(str(refused)) from None

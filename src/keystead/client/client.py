@@ -1,0 +1,240 @@
+"""The clients: `Client`, and `AsyncClient` for asyncio. Sending, waiting, and trying again.
+
+Not here: the typed methods (`operations`, generated), building requests (`requests`), reading answers (`answers`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from keystead.client.activity import ActivityAnswer, SubmittedT
+from keystead.client.answers import read_answer, refusal
+from keystead.client.base import BaseClient, submission
+from keystead.client.calls import AnswerT
+from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolError, RequestTimedOut
+from keystead.client.operations import AsyncOperations, Operations
+from keystead.client.requests import Prepared
+from keystead.client.retries import Tries
+from keystead.stamps.signing import ApiKeyStamper
+
+
+class Client(BaseClient[httpx.Client], Operations):
+    """Talks to a server about one organization; threads may share it. See `BaseClient.__init__` for its settings.
+
+    Every method of an operation raises ApiError if the server refuses, ConnectionFailed or RequestTimedOut if no
+    answer comes, ProtocolError if it cannot be read; those that submit also raise ActivityFailed. Failures that may
+    pass are tried again with the same bytes (see `Retries`), which the server takes for the same request.
+    """
+
+    def query(self, name: str, /, **fields: Any) -> dict[str, Any]:
+        """Ask any query, known to this client or not: its answer as plain JSON.
+
+        name: as in the path, "list_wallets". fields: as the wire spells them, walletId=….
+        """
+        return self.request(f"query/{name}", fields)
+
+    def submit(
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        *,
+        activity_type: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> dict[str, Any]:
+        """Submit any activity, known to this client or not: the server's answer, {"activity": …}, as plain JSON.
+
+        name: as in the path, "create_wallet". parameters: as the wire spells them. activity_type: needed if this
+        client does not know the name. Whatever the activity's status is, it raises nothing.
+        """
+        body = submission(parameters, activity_type, organization_id, generate_app_proofs)
+        return self.request(f"submit/{name}", body)
+
+    def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send what `prepare` builds from these arguments: the answer as plain JSON."""
+        prepared = self.prepare(path, body)
+        return read_answer(prepared.path, self.send(prepared), dict[str, Any])
+
+    def refresh(self, submitted: SubmittedT) -> SubmittedT:
+        """The same activity as it is now; raises ActivityFailed if it failed or was rejected in the meantime."""
+        activity = submitted.activity
+        found = self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
+        return type(submitted)(found.activity)
+
+    def send(self, prepared: Prepared) -> bytes:
+        """Send a prepared request, again if need be: the body of the answer. Raises as the operations do."""
+        tries = Tries(self._retries, time.monotonic())
+        while True:
+            answer, failure = self._try_once(prepared, tries)
+            if failure is None:
+                return answer
+            pause_s = tries.pause_after(failure, time.monotonic())
+            if pause_s is None:
+                raise failure
+            time.sleep(pause_s)
+
+    def close(self) -> None:
+        """Close the connections, unless they belong to an `http_client` that was given."""
+        if self._closes_http_client:
+            self._http_client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def _try_once(self, prepared: Prepared, tries: Tries) -> tuple[bytes, KeysteadError | None]:
+        timeout_s = min(self._timeout_s, tries.time_left_s(time.monotonic()))
+        try:
+            response = self._http_client.post(
+                prepared.url,
+                content=prepared.body,
+                headers=prepared.headers,
+                timeout=timeout_s,
+                follow_redirects=False,
+            )
+        except httpx.RequestError as failed:
+            return b"", _no_answer(prepared, failed, timeout_s)
+        return response.content, _refusal(prepared, response)
+
+    def _query(
+        self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
+    ) -> AnswerT:
+        prepared = self.prepare(f"query/{name}", {"organizationId": organization_id, **fields})
+        return read_answer(prepared.path, self.send(prepared), answer)
+
+    def _submit(
+        self,
+        submitted: type[SubmittedT],
+        organization_id: str | None,
+        generate_app_proofs: bool,
+        parameters: Mapping[str, Any],
+    ) -> SubmittedT:
+        body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
+        prepared = self.prepare(f"submit/{submitted.operation}", body)
+        return submitted(read_answer(prepared.path, self.send(prepared), ActivityAnswer).activity)
+
+    def _new_http_client(self) -> httpx.Client:
+        return httpx.Client()
+
+
+class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
+    """`Client` for asyncio: the same methods, awaited, raising the same. One event loop, any number of tasks.
+
+    A stamper other than `ApiKeyStamper` is called in a thread, since it may wait for a device or a network.
+    """
+
+    async def query(self, name: str, /, **fields: Any) -> dict[str, Any]:
+        """See `Client.query`."""
+        return await self.request(f"query/{name}", fields)
+
+    async def submit(
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        *,
+        activity_type: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> dict[str, Any]:
+        """See `Client.submit`."""
+        body = submission(parameters, activity_type, organization_id, generate_app_proofs)
+        return await self.request(f"submit/{name}", body)
+
+    async def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Client.request`."""
+        prepared = await self._prepare(path, body)
+        return read_answer(prepared.path, await self.send(prepared), dict[str, Any])
+
+    async def refresh(self, submitted: SubmittedT) -> SubmittedT:
+        """See `Client.refresh`."""
+        activity = submitted.activity
+        found = await self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
+        return type(submitted)(found.activity)
+
+    async def send(self, prepared: Prepared) -> bytes:
+        """See `Client.send`."""
+        tries = Tries(self._retries, time.monotonic())
+        while True:
+            answer, failure = await self._try_once(prepared, tries)
+            if failure is None:
+                return answer
+            pause_s = tries.pause_after(failure, time.monotonic())
+            if pause_s is None:
+                raise failure
+            await asyncio.sleep(pause_s)
+
+    async def close(self) -> None:
+        """See `Client.close`."""
+        if self._closes_http_client:
+            await self._http_client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await self.close()
+
+    async def _prepare(self, path: str, body: Mapping[str, Any]) -> Prepared:
+        if isinstance(self._stamper, ApiKeyStamper):
+            return self.prepare(path, body)
+        return await asyncio.to_thread(self.prepare, path, body)
+
+    async def _try_once(self, prepared: Prepared, tries: Tries) -> tuple[bytes, KeysteadError | None]:
+        timeout_s = min(self._timeout_s, tries.time_left_s(time.monotonic()))
+        try:
+            response = await self._http_client.post(
+                prepared.url,
+                content=prepared.body,
+                headers=prepared.headers,
+                timeout=timeout_s,
+                follow_redirects=False,
+            )
+        except httpx.RequestError as failed:
+            return b"", _no_answer(prepared, failed, timeout_s)
+        return response.content, _refusal(prepared, response)
+
+    async def _query(
+        self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
+    ) -> AnswerT:
+        prepared = await self._prepare(f"query/{name}", {"organizationId": organization_id, **fields})
+        return read_answer(prepared.path, await self.send(prepared), answer)
+
+    async def _submit(
+        self,
+        submitted: type[SubmittedT],
+        organization_id: str | None,
+        generate_app_proofs: bool,
+        parameters: Mapping[str, Any],
+    ) -> SubmittedT:
+        body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
+        prepared = await self._prepare(f"submit/{submitted.operation}", body)
+        return submitted(read_answer(prepared.path, await self.send(prepared), ActivityAnswer).activity)
+
+    def _new_http_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient()
+
+
+def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | None:
+    return refusal(prepared.path, response.status_code, response.headers, response.content)
+
+
+def _no_answer(prepared: Prepared, failed: httpx.RequestError, timeout_s: float) -> KeysteadError:
+    """What httpx raised, in this client's words; its own error is the cause."""
+    failure: KeysteadError
+    why = str(failed) or type(failed).__name__
+    if isinstance(failed, httpx.TimeoutException):
+        failure = RequestTimedOut(f"{prepared.url} did not answer within {timeout_s:g} s: {why}")
+    elif isinstance(failed, httpx.TransportError):
+        failure = ConnectionFailed(f"no answer from {prepared.url}: {why}")
+    else:
+        failure = ProtocolError(f"the answer of {prepared.url} cannot be read: {why}")
+    failure.__cause__ = failed
+    return failure

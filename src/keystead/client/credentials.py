@@ -1,0 +1,57 @@
+"""Where a client's settings come from when they are not given in code: the environment, or a file.
+
+Not here: what they are used for (`client`). No error quotes a value, which may be the private key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from keystead.client.errors import UsageError
+
+ENVIRONMENT = {
+    "base_url": "KEYSTEAD_BASE_URL",
+    "api_public_key": "KEYSTEAD_API_PUBLIC_KEY",
+    "api_private_key": "KEYSTEAD_API_PRIVATE_KEY",
+    "organization_id": "KEYSTEAD_ORGANIZATION_ID",
+}
+"""The variables that `from_env` reads."""
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One API key and where it is good. Keys are hex; `user_id` is for people to read."""
+
+    base_url: str
+    organization_id: str
+    api_public_key: str
+    api_private_key: str
+    user_id: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Credentials(organization_id={self.organization_id!r}, api_public_key={self.api_public_key!r})"
+
+
+def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credentials:
+    """Raises UsageError, naming every variable that is not set, or is set to nothing."""
+    missing = [variable for variable in ENVIRONMENT.values() if not environ.get(variable)]
+    if missing:
+        raise UsageError(f"not set in the environment: {', '.join(missing)}")
+    return Credentials(**{field: environ[variable] for field, variable in ENVIRONMENT.items()})
+
+
+def credentials_in(path: str | os.PathLike[str]) -> Credentials:
+    """The file holds JSON: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey.
+
+    Raises UsageError if it cannot be read, or lacks a member other than userId.
+    """
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=Credentials)
+    except OSError as failed:
+        raise UsageError(f"credentials file {os.fspath(path)}: {failed.strerror}") from failed
+    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+        # The decoder's message names members and types, never values; what it was decoding stays out of the chain.
+        raise UsageError(f"credentials file {os.fspath(path)}: {refused}") from None

@@ -1,0 +1,135 @@
+"""Everything a client raises, as one hierarchy under `KeysteadError`.
+
+Not here: when an answer is a refusal (`answers`), and which failures are tried again (`retries`).
+No message and no attribute ever holds a private key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from keystead.client.activity import Activity
+
+
+class KeysteadError(Exception):
+    """Base of everything that a client raises on its own account."""
+
+
+class UsageError(KeysteadError, ValueError):
+    """What the client was given cannot be used: a setting, a key, a path. Nothing was sent."""
+
+
+class ConnectionFailed(KeysteadError):
+    """No answer came: no connection, or it broke. A submission may have arrived all the same."""
+
+
+class RequestTimedOut(KeysteadError):
+    """No answer came in time. A submission may have arrived all the same."""
+
+
+class ProtocolError(KeysteadError):
+    """An answer came that is none of this API's: a redirect, no JSON, a field missing or of another type.
+
+    A submission may have been executed all the same.
+    """
+
+
+class ApiError(KeysteadError):
+    """The server refused the request, and nothing was changed.
+
+    http_status: the HTTP status. code: the gRPC code (3 invalid argument, 7 permission denied, …), 2 (unknown)
+    where the refusal has none, as those of proxies. machine_code: a word to branch on, "" where there is none.
+    message: what was wrong, as the server said it. details: further objects of the refusal, as JSON.
+    request_id: what the server's log calls the request. retry_after_s: seconds to wait before asking again.
+    The last two are None where the server did not say.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        http_status: int,
+        code: int = 2,
+        machine_code: str = "",
+        details: Sequence[dict[str, Any]] = (),
+        request_id: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        named = [f"HTTP {http_status}", f"code {code}"]
+        if machine_code:
+            named.append(machine_code)
+        if request_id:
+            named.append(f"request {request_id}")
+        super().__init__(f"{message} ({', '.join(named)})")
+        self.message = message
+        self.http_status = http_status
+        self.code = code
+        self.machine_code = machine_code
+        self.details = tuple(details)
+        self.request_id = request_id
+        self.retry_after_s = retry_after_s
+
+
+class InvalidRequest(ApiError):
+    """The request is malformed, or what it asks for breaks a rule of the organization.
+
+    HTTP 400, and every other 4xx that has no class of its own.
+    """
+
+
+class Unauthenticated(ApiError):
+    """The stamp is not valid, or its key is not known in that organization; HTTP 401."""
+
+
+class PermissionDenied(ApiError):
+    """The stamp is good, but its user may not do this; HTTP 403."""
+
+
+class NotFound(ApiError):
+    """A record, or a path, does not exist; HTTP 404."""
+
+
+class AlreadyExists(ApiError):
+    """What the request would make is there already; HTTP 409."""
+
+
+class Conflict(ApiError):
+    """Others changed the organization at the same time; HTTP 409. Asking again is safe."""
+
+
+class LimitReached(ApiError):
+    """A limit on resources or on the rate of requests; HTTP 429."""
+
+
+class NotImplementedByServer(ApiError):
+    """This server does not answer that operation, or that variant of it; HTTP 501."""
+
+
+class ServerError(ApiError):
+    """The server failed; HTTP 500 and above."""
+
+
+class Unavailable(ServerError):
+    """The server, or a part it depends on, does not answer now; HTTP 502, 503, 504. Asking again is safe."""
+
+
+class ActivityFailed(KeysteadError):
+    """The activity ended without a result: it failed, or somebody rejected it. `activity` is its record."""
+
+    def __init__(self, activity: Activity) -> None:
+        why = f": {activity.failure.message}" if activity.failure is not None else ""
+        super().__init__(f"activity {activity.id} ({activity.type}) is {activity.status.value}{why}")
+        self.activity = activity
+
+
+class ActivityNotCompleted(KeysteadError):
+    """A result was read that is not there yet; it may wait for approval. `activity` is its record as last read."""
+
+    def __init__(self, activity: Activity) -> None:
+        super().__init__(
+            f"activity {activity.id} ({activity.type}) has no result yet, it is {activity.status.value}; "
+            "look at `needs_approval` first, and call `refresh` later"
+        )
+        self.activity = activity

@@ -1,0 +1,158 @@
+"""Sealing at rest: AES-256-GCM under a data key of the organization, itself sealed under the master key.
+
+Pure, but for nonces from the operating system. Not here: where the master key is kept (`master_key`), what is
+sealed for whom (`signer`). Python cannot wipe memory: a key lives until it is collected.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import os
+import re
+from enum import StrEnum
+from typing import ClassVar, Final, Self
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from keystead.activities.ports import Sealed
+
+KEY_BYTES: Final = 32
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+_KEY_ID_BYTES = 8
+_SCHEME = "keystead seal 1"
+
+
+class SealBroken(Exception):
+    """What is stored does not open: another key, another record, or changed bytes.
+
+    A defect of the installation and no caller's mistake, so no ServiceError. The message names the record and
+    the key ids, never a secret.
+    """
+
+
+class Purpose(StrEnum):
+    """What is sealed. Stored: a name stays with its meaning."""
+
+    DATA_KEY = "data-key"
+    WALLET = "wallet"
+    PROOF_KEY = "proof-key"
+    CHECK = "check"
+
+
+class SealContext(msgspec.Struct, frozen=True):
+    """Whose record a sealed value is, and what it is for. It opens in no other place.
+
+    `organization_id` and `record_id` are empty for what belongs to the server as a whole.
+    """
+
+    purpose: Purpose
+    organization_id: str = ""
+    record_id: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.purpose, self.record_id, self.organization_id)))
+
+
+class _SealingKey:
+    """32 bytes that seal and open. `key_id`: 16 hex digits of an HMAC under the key, safe to show."""
+
+    __slots__ = ("_aead", "_secret", "key_id")
+
+    _key_id_label: ClassVar[bytes]
+
+    def __init__(self, secret: bytes) -> None:
+        """Raises ValueError unless `secret` has 32 bytes."""
+        if len(secret) != KEY_BYTES:
+            raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(secret)}")
+        self._secret = secret
+        self._aead = AESGCM(secret)
+        self.key_id = hmac.digest(secret, self._key_id_label, "sha256")[:_KEY_ID_BYTES].hex()
+
+    @classmethod
+    def generate(cls) -> Self:
+        """A fresh key from the operating system's random source."""
+        return cls(os.urandom(KEY_BYTES))
+
+    def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
+        """Nonce (12 random bytes), ciphertext and tag (16 bytes) in one.
+
+        The nonce never comes from a seeded source: AES-GCM loses all secrecy once a nonce returns. Random ones
+        are good for 2^32 values under one key (NIST SP 800-38D, 8.3).
+        """
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = self._aead.encrypt(nonce, plaintext, _associated_data(self.key_id, context))
+        return Sealed(key_id=self.key_id, ciphertext=nonce + sealed)
+
+    def open(self, sealed: Sealed, context: SealContext) -> bytes:
+        """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context."""
+        if sealed.key_id != self.key_id:
+            raise SealBroken(f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is at hand")
+        if len(sealed.ciphertext) < _NONCE_BYTES + _TAG_BYTES:
+            raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
+        nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
+        try:
+            return self._aead.decrypt(nonce, body, _associated_data(self.key_id, context))
+        except InvalidTag:
+            raise SealBroken(f"sealed {context}: it was changed, or belongs to another record") from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(key_id={self.key_id!r})"
+
+
+class DataKey(_SealingKey):
+    """Seals the records of one organization."""
+
+    __slots__ = ()
+    _key_id_label = b"keystead data key id"
+
+
+class MasterKey(_SealingKey):
+    """Seals the data keys and what belongs to the server. Kept outside the database."""
+
+    __slots__ = ()
+    _key_id_label = b"keystead master key id"
+
+    @classmethod
+    def from_text(cls, text: str) -> MasterKey:
+        """Read 64 hex digits or the base64 of 32 bytes (either alphabet); white space around it is ignored.
+
+        Raises ValueError; its message does not repeat the text.
+        """
+        text = text.strip()
+        if re.fullmatch(r"[0-9a-fA-F]{64}", text):
+            return cls(bytes.fromhex(text))
+        padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
+        try:
+            secret = base64.b64decode(padded.replace("-", "+").replace("_", "/"), validate=True)
+        except (binascii.Error, ValueError):
+            secret = b""
+        if len(secret) != KEY_BYTES:
+            raise ValueError("a master key is one line of 64 hex digits, or of base64 for 32 bytes")
+        return cls(secret)
+
+    def secret_text(self) -> str:
+        """The key itself, as 64 hex digits, for the file it is kept in."""
+        return self._secret.hex()
+
+    def seal_data_key(self, data_key: DataKey, organization_id: str) -> Sealed:
+        return self.seal(data_key._secret, _data_key_context(organization_id))
+
+    def open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
+        """Raises SealBroken as `open` does."""
+        return DataKey(self.open(sealed, _data_key_context(organization_id)))
+
+
+def _data_key_context(organization_id: str) -> SealContext:
+    return SealContext(Purpose.DATA_KEY, organization_id=organization_id, record_id=organization_id)
+
+
+def _associated_data(key_id: str, context: SealContext) -> bytes:
+    """Each part behind its length in four bytes, so that no two contexts share an encoding."""
+    parts = (_SCHEME, key_id, context.organization_id, context.record_id, context.purpose)
+    encoded = (part.encode() for part in parts)
+    return b"".join(len(part).to_bytes(4) + part for part in encoded)

@@ -1,0 +1,299 @@
+"""From the text of an expression to its syntax tree.
+
+Here: the tokens, the grammar, the limits on length and depth, and messages that say what was expected where.
+Not here: whether the names exist and the types fit (`checking`).
+
+    or         = and { "||" and }
+    and        = not { "&&" not }
+    not        = "!" not | comparison
+    comparison = postfix [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" ) postfix ]
+    postfix    = primary { "." name [ arguments ] | "[" or [ ".." or ] "]" }
+    primary    = "true" | "false" | integer | string | name | "(" or ")" | "[" [ or { "," or } ] "]"
+               | ( "Timestamp" | "CronSpan" ) "(" string { "," string } ")"
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    Count,
+    ExpressionRefused,
+    Field,
+    Index,
+    Junction,
+    ListFunction,
+    ListLiteral,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Place,
+    Slice,
+    TimeFunction,
+    parts,
+)
+
+LENGTH_MAX = 10_000
+DEPTH_MAX = 64
+INT_MAX = 2**127 - 1
+_INT_DIGITS_MAX = 1_000
+"""Beyond this a literal is refused unread: Python would refuse to read it too, in words of its own."""
+
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
+_WITH_PREDICATE = frozenset({"all", "any", "filter"})
+_FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
+_WORDS = frozenset({"true", "false", "in"})
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<int>[0-9]+)|(?P<string>'[^']*')"
+    r"|(?P<sign>&&|\|\||==|!=|<=|>=|\.\.|[!<>.,()\[\]])"
+)
+_INSTEAD = {
+    '"': "strings are written in single quotes",
+    "'": "this string has no closing `'`",
+    "=": "equality is written `==`",
+    "&": "conjunction is written `&&`",
+    "|": "disjunction is written `||`",
+    "-": "the language has no negative numbers and no subtraction",
+    "+": "the language has no addition",
+    "*": "the language has no multiplication",
+    "/": "the language has no division and no comments",
+}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    at: Place
+
+    def __str__(self) -> str:
+        if self.kind == "end":
+            return "the end of the expression"
+        return f"`{self.text}`" if len(self.text) <= 40 else f"`{self.text[:40]}…`"
+
+
+def parse(text: str) -> Node:
+    """The tree of an expression. Raises ExpressionRefused, naming the place and what was expected there."""
+    if len(text) > LENGTH_MAX:
+        raise ExpressionRefused(
+            f"the expression has {len(text)} characters: at most {LENGTH_MAX} are allowed", Place(1, 1)
+        )
+    tree = _Parser(_tokens(text)).whole()
+    _check_depth(tree)
+    return tree
+
+
+def _tokens(text: str) -> list[_Token]:
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    tokens = []
+    offset = 0
+    while offset < len(text):
+        match = _TOKEN.match(text, offset)
+        line = bisect_right(lines, offset)
+        at = Place(line, offset - lines[line - 1] + 1)
+        if match is None:
+            character = text[offset]
+            instead = _INSTEAD.get(character, "this character has no meaning outside a string")
+            raise ExpressionRefused(f"unexpected {character!r}: {instead}", at)
+        kind = str(match.lastgroup)
+        if kind == "name" and match.group() in _WORDS:
+            kind = "word"
+        if kind != "space":
+            tokens.append(_Token(kind, match.group(), at))
+        offset = match.end()
+    tokens.append(_Token("end", "", Place(len(lines), len(text) - lines[-1] + 1)))
+    return tokens
+
+
+def _check_depth(tree: Node) -> None:
+    """Refuse a tree that is too deep for a walk by recursion. This walk therefore keeps its own stack."""
+    waiting: list[tuple[Node, int]] = [(tree, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEPTH_MAX:
+            raise ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", node.at)
+        waiting.extend((part, depth + 1) for part in parts(node))
+
+
+class _Parser:
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Node:
+        tree = self._expression()
+        if self._token.kind != "end":
+            self._fail("an operator or the end of the expression")
+        return tree
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _fail(self, expected: str) -> NoReturn:
+        raise ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
+
+    def _sees(self, text: str) -> bool:
+        token = self._token
+        return token.text == text and token.kind in ("sign", "word")
+
+    def _take(self) -> _Token:
+        token = self._token
+        self._next += 1
+        return token
+
+    def _accept(self, text: str) -> bool:
+        if self._sees(text):
+            self._next += 1
+            return True
+        return False
+
+    def _require(self, text: str, expected: str = "") -> None:
+        if not self._accept(text):
+            self._fail(expected or f"`{text}`")
+
+    def _expression(self) -> Node:
+        # Every way to nest passes here or through `_negation`, so counting in these two bounds the recursion.
+        return self._deeper(lambda: self._junction("||", lambda: self._junction("&&", self._negation)))
+
+    def _deeper(self, parsed: Callable[[], Node]) -> Node:
+        if self._depth >= DEPTH_MAX:
+            raise ExpressionRefused(
+                f"the expression is nested more than {DEPTH_MAX} levels deep", self._token.at
+            )
+        self._depth += 1
+        node = parsed()
+        self._depth -= 1
+        return node
+
+    def _junction(self, operator: str, operand: Callable[[], Node]) -> Node:
+        first = operand()
+        if not self._sees(operator):
+            return first
+        operands = [first]
+        while self._accept(operator):
+            operands.append(operand())
+        return Junction(first.at, operator, tuple(operands))
+
+    def _negation(self) -> Node:
+        at = self._token.at
+        if self._accept("!"):
+            return Not(at, self._deeper(self._negation))
+        return self._comparison()
+
+    def _comparison(self) -> Node:
+        left = self._postfix()
+        if not (self._token.text in _COMPARISONS and self._token.kind in ("sign", "word")):
+            return left
+        operator = self._take()
+        right = self._postfix()
+        if self._token.text in _COMPARISONS and self._token.kind in ("sign", "word"):
+            self._fail("`&&`, `||` or the end of the expression: comparisons do not chain")
+        return Comparison(operator.at, operator.text, left, right)
+
+    def _postfix(self) -> Node:
+        node = self._primary()
+        while True:
+            if self._accept("."):
+                node = self._member(node)
+            elif self._sees("["):
+                at = self._take().at
+                start = self._expression()
+                if self._accept(".."):
+                    node = Slice(at, node, start, self._expression())
+                    self._require("]")
+                else:
+                    node = Index(at, node, start)
+                    self._require("]", "`..` or `]`")
+            else:
+                return node
+
+    def _member(self, of: Node) -> Node:
+        if self._token.kind != "name":
+            self._fail("the name of a field or function")
+        name = self._take()
+        if name.text in _WITH_PREDICATE:
+            self._require("(")
+            if self._token.kind != "name":
+                self._fail(f"a name for the variable of `{name.text}`")
+            variable = self._take().text
+            self._require(",")
+            predicate = self._expression()
+            self._require(")")
+            return ListFunction(name.at, of, name.text, variable, predicate)
+        if name.text == "contains":
+            self._require("(")
+            value = self._expression()
+            self._require(")")
+            return Contains(name.at, of, value)
+        if name.text == "count":
+            # Published examples write it with and without parentheses.
+            if self._accept("("):
+                self._require(")")
+            return Count(name.at, of)
+        if self._sees("("):
+            raise ExpressionRefused(
+                f"function does not exist: {name.text}: lists have all, any, filter, contains and count", name.at
+            )
+        return Field(name.at, of, name.text)
+
+    def _primary(self) -> Node:
+        token = self._token
+        if token.kind == "int":
+            return Literal(token.at, self._integer())
+        if token.kind == "string":
+            self._take()
+            return Literal(token.at, token.text[1:-1])
+        if self._accept("true"):
+            return Literal(token.at, True)
+        if self._accept("false"):
+            return Literal(token.at, False)
+        if self._accept("("):
+            inner = self._expression()
+            self._require(")", "an operator or `)`")
+            return inner
+        if self._accept("["):
+            return ListLiteral(token.at, self._items())
+        if token.kind == "name":
+            self._take()
+            return self._function(token) if self._accept("(") else Name(token.at, token.text)
+        self._fail("an expression")
+
+    def _integer(self) -> int:
+        token = self._take()
+        if len(token.text) > _INT_DIGITS_MAX or int(token.text) > INT_MAX:
+            raise ExpressionRefused(f"the number {token} is beyond the largest integer, {INT_MAX}", token.at)
+        return int(token.text)
+
+    def _items(self) -> tuple[Node, ...]:
+        items: list[Node] = []
+        if self._accept("]"):
+            return ()
+        while True:
+            items.append(self._expression())
+            if self._accept("]"):
+                return tuple(items)
+            self._require(",", "`,` or `]`")
+
+    def _function(self, name: _Token) -> Node:
+        if name.text not in _FUNCTIONS:
+            raise ExpressionRefused(
+                f"function does not exist: {name.text}: there are Timestamp and CronSpan", name.at
+            )
+        arguments: list[Literal] = []
+        for number in range(_FUNCTIONS[name.text]):
+            if number:
+                self._require(",")
+            if self._token.kind != "string":
+                self._fail(f"a string for argument {number + 1} of `{name.text}`")
+            token = self._take()
+            arguments.append(Literal(token.at, token.text[1:-1]))
+        self._require(")")
+        return TimeFunction(name.at, name.text, tuple(arguments))

@@ -1,0 +1,173 @@
+"""The syntax tree of the policy language: what an expression is made of, and where each part stands in its text.
+
+Here: the nodes, places, and the two things anyone asks of a node: its parts, and how a path is spelled.
+Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `evaluation`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+
+class Place(NamedTuple):
+    """Where something stands in an expression: line and column, both from 1, columns in characters."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+class ExpressionRefused(Exception):
+    """The text is no expression of the language, or could never be evaluated. Says why, and where."""
+
+    def __init__(self, reason: str, place: Place) -> None:
+        super().__init__(f"{reason} ({place})")
+        self.reason = reason
+        self.place = place
+
+
+class _Node(msgspec.Struct, frozen=True):
+    at: Place
+
+
+class Literal(_Node, frozen=True):
+    value: bool | int | str
+
+
+class ListLiteral(_Node, frozen=True):
+    items: tuple[Node, ...]
+
+
+class Name(_Node, frozen=True):
+    """A keyword, or the variable of an enclosing list function."""
+
+    name: str
+
+
+class Field(_Node, frozen=True):
+    of: Node
+    name: str
+
+
+class Index(_Node, frozen=True):
+    of: Node
+    index: Node
+
+
+class Slice(_Node, frozen=True):
+    """`of[start..end]`, the end exclusive."""
+
+    of: Node
+    start: Node
+    end: Node
+
+
+class ListFunction(_Node, frozen=True):
+    """`of.all(variable, predicate)`, and `any` and `filter` likewise."""
+
+    of: Node
+    function: str
+    variable: str
+    predicate: Node
+
+
+class Contains(_Node, frozen=True):
+    of: Node
+    value: Node
+
+
+class Count(_Node, frozen=True):
+    of: Node
+
+
+class TimeFunction(_Node, frozen=True):
+    """`Timestamp('…')` or `CronSpan('…', '…', '…')`: their arguments are literals, so nothing is left to compute."""
+
+    function: str
+    arguments: tuple[Literal, ...]
+
+
+class Not(_Node, frozen=True):
+    of: Node
+
+
+class Comparison(_Node, frozen=True):
+    """Two operands and one of == != < <= > >= in."""
+
+    operator: str
+    left: Node
+    right: Node
+
+
+class Junction(_Node, frozen=True):
+    """Two or more operands joined by && or by ||. A chain is one node, so that a long one is not a deep one."""
+
+    operator: str
+    operands: tuple[Node, ...]
+
+
+Node = (
+    Literal
+    | ListLiteral
+    | Name
+    | Field
+    | Index
+    | Slice
+    | ListFunction
+    | Contains
+    | Count
+    | TimeFunction
+    | Not
+    | Comparison
+    | Junction
+)
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes directly inside this one."""
+    match node:
+        case ListLiteral(items=items):
+            return items
+        case Field(of=of) | Count(of=of) | Not(of=of):
+            return (of,)
+        case Index(of=of, index=index):
+            return of, index
+        case Slice(of=of, start=start, end=end):
+            return of, start, end
+        case ListFunction(of=of, predicate=predicate):
+            return of, predicate
+        case Contains(of=of, value=value):
+            return of, value
+        case Comparison(left=left, right=right):
+            return left, right
+        case Junction(operands=operands):
+            return operands
+        case _:
+            return ()
+
+
+def spelled(node: Node) -> str:
+    """A path as its author would write it, for messages: eth.tx.to, approvers[…].id."""
+    match node:
+        case Name(name=name):
+            return name
+        case Field(of=of, name=name):
+            return f"{spelled(of)}.{name}"
+        case Index(of=of) | Slice(of=of):
+            return f"{spelled(of)}[…]"
+        case ListFunction(of=of, function=function):
+            return f"{spelled(of)}.{function}(…)"
+        case Count(of=of):
+            return f"{spelled(of)}.count()"
+        case Literal(value=bool() as value):
+            return "true" if value else "false"
+        case Literal(value=int() as value):
+            return str(value)
+        case Literal(value=str() as value):
+            return f"'{value}'" if len(value) <= 40 else f"'{value[:40]}…'"
+        case _:
+            return "(…)"

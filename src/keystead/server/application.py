@@ -1,0 +1,215 @@
+"""The ASGI application: from a request's bytes to an answer's bytes, along the road of the architecture page.
+
+Here: routing, which form the caller gets, one answer for every outcome, the request's log line.
+Not here: authentication, reading bodies, the operations, opening and closing the parts (`service`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
+from typing import Any
+
+import uuid_utils
+
+from keystead.activities.activity import ActivityOperation
+from keystead.activities.requests import read_submission
+from keystead.activities.view import submitted_view
+from keystead.api.catalogue import Operation
+from keystead.api.decoding import refuse_ambiguous
+from keystead.api.errors import (
+    Internal,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    NotImplementedHere,
+    ServiceError,
+)
+from keystead.api.public_schema import PATHS
+from keystead.api.records import ActivityResponse
+from keystead.api.rendering import Form, answer, error_answer, rfc3339
+from keystead.operations import CATALOGUE, QueryOperation, Reading
+from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
+from keystead.server.bodies import Disconnected, read_body
+from keystead.server.cors import CorsPolicy
+from keystead.server.logs import RequestLine, logger, write_request_line
+from keystead.server.service import Service
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+_STAMPS = frozenset(STAMP_HEADERS)
+_SDK_HEADERS = frozenset({b"x-client-version", b"x-tvc-client-version"})
+_SDK_AGENTS = (b"turnkey-", b"Go-http-client/")
+
+
+class _Request:
+    """One request and what becomes known of it, for the answer and for the log."""
+
+    def __init__(self, headers: Iterable[Header], forced_form: Form | None) -> None:
+        self.id = str(uuid_utils.uuid4())
+        self.stamps: dict[bytes, bytes] = {}
+        self.repeated_stamp = False
+        self.announced: int | None = None
+        self.form = Form.DOCUMENTED
+        self.origin: bytes | None = None
+        self.organization_id = self.user_id = self.activity_id = ""
+        self.close = False
+        for name, value in headers:
+            if name in _STAMPS:
+                self.repeated_stamp |= name in self.stamps
+                self.stamps[name] = value
+            elif name == b"content-length":
+                self.announced = int(value)
+            elif name in _SDK_HEADERS or (name == b"user-agent" and value.startswith(_SDK_AGENTS)):
+                self.form = Form.SDK
+            elif name == b"origin":
+                self.origin = value
+        if forced_form is not None:
+            self.form = forced_form
+
+
+class Application:
+    """Answers HTTP. `service` may be not yet open: then only /healthz says yes."""
+
+    def __init__(self, service: Service) -> None:
+        self.settings = service.settings
+        self._service = service
+        self._cors = CorsPolicy.of(service.settings.cors_origins)
+        self._forced_form = None if self.settings.answer_form == "auto" else Form(self.settings.answer_form)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._service.lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        request = _Request(scope["headers"], self._forced_form)
+        method, path = scope["method"], _one_slash(scope["path"])
+        headers: list[Header] = []
+        error = ""
+        try:
+            if method == "OPTIONS":
+                status, body = HTTPStatus.NO_CONTENT, b""
+                headers = self._cors.preflight(request.origin)
+            else:
+                status, body = HTTPStatus.OK, await self._answer(method, path, request, receive)
+        except ServiceError as refused:
+            status, body, error = HTTPStatus(refused.http_status), error_answer(refused), refused.message
+            request.close = refused.http_status in (408, 413)
+        except Disconnected:
+            return
+        except Exception:  # noqa: BLE001 - the last resort: whatever it was, the caller gets an answer
+            logger.exception("a request failed by a defect of the server", extra={"request_id": request.id})
+            failure = Internal(f"internal server error ({request.id})")
+            status, body, error = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure), failure.message
+        headers += [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-request-id", request.id.encode()),
+            *self._cors.headers(request.origin),
+        ]
+        if request.close:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": int(status), "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        if self.settings.log_requests:
+            self._log(request, method, path, status, started, error)
+
+    async def _answer(self, method: str, path: str, request: _Request, receive: Receive) -> bytes:
+        operation = CATALOGUE.at(path)
+        if operation is None:
+            return await self._answer_elsewhere(method, path)
+        if method != "POST":
+            raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
+        settings = self.settings
+        body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
+        if request.repeated_stamp:
+            raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
+        return await self._answer_operation(operation, request, body)
+
+    async def _answer_operation(self, operation: Operation, request: _Request, body: bytes) -> bytes:
+        service = self._service
+        proven = await prove(request.stamps, body, service.store)
+        if isinstance(operation, QueryOperation):
+            asked = operation.decoder.decode(body)
+            refuse_ambiguous(body)
+            request.organization_id = asked.organization_id
+            organization, caller = await reader(
+                service.store,
+                asked.organization_id,
+                proven,
+                service.clock.now_ms(),
+                finds_caller=operation.finds_caller,
+            )
+            request.user_id = caller.user.user_id
+            reading = Reading(organization=organization, caller=caller, store=service.store)
+            if not operation.of_version:
+                return answer(await _settled(operation.answer(reading, asked)), request.form)
+            kept = service.store.cached_answers(organization)
+            key = (operation.name, request.form)
+            if key not in kept:
+                kept[key] = answer(await _settled(operation.answer(reading, asked)), request.form)
+            return kept[key]
+        assert isinstance(operation, ActivityOperation)
+        submission = read_submission(operation, body)
+        request.organization_id = submission.envelope.organization_id
+        organization, caller = await submitter(
+            service.store, request.organization_id, proven, service.clock.now_ms()
+        )
+        request.user_id = caller.user.user_id
+        activity = await service.lifecycle.submit(submission, caller)
+        request.activity_id = activity.id
+        seen = submitted_view(activity, submission, organization, request.user_id)
+        return answer(ActivityResponse(activity=seen), request.form)
+
+    async def _answer_elsewhere(self, method: str, path: str) -> bytes:
+        if path in PATHS:
+            raise NotImplementedHere(f"{path.rpartition('/')[2]} is not implemented by this version of Keystead")
+        service = self._service
+        pages: dict[str, Callable[[], Awaitable[bytes]]] = {
+            "/healthz": service.healthz,
+            "/readyz": service.readyz,
+            "/openapi.json": service.openapi,
+        }
+        if path not in pages:
+            raise NotFound(f"no such path: {path[:200]}")
+        if method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(f"{method} {path}: this path is answered to GET only")
+        return await pages[path]()
+
+    def _log(
+        self, request: _Request, method: str, path: str, status: HTTPStatus, started: float, error: str
+    ) -> None:
+        write_request_line(
+            RequestLine(
+                time=rfc3339(self._service.clock.now_ms()),
+                level="error" if status >= 500 else "info",
+                event="request",
+                request_id=request.id,
+                method=method,
+                path=path[:200],
+                status=int(status),
+                ms=round((time.perf_counter() - started) * 1000, 3),
+                organization_id=request.organization_id,
+                user_id=request.user_id,
+                activity_id=request.activity_id,
+                error=error[:500],
+            )
+        )
+
+
+async def _settled(value: Any) -> Any:
+    return await value if hasattr(value, "__await__") else value
+
+
+def _one_slash(path: str) -> str:
+    """Clients that join a base address ending in / with a path send //public/…"""
+    while "//" in path:
+        path = path.replace("//", "/")
+    return path

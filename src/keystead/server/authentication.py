@@ -1,0 +1,178 @@
+"""Who sends this request? From the headers and the exact body bytes to a verified key and its user.
+
+Here: which header carries the stamp, the order of checks, where to look for the user.
+Not here: signatures (`stamps`), whose key it is within one organization (`organizations.principals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from keystead.activities.store import Store
+from keystead.api.decoding import decoder
+from keystead.api.enums import CredentialType
+from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere, Unauthenticated
+from keystead.api.identifiers import Uuid
+from keystead.organizations.lookups import LookupKind
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import (
+    Principal,
+    ProvenKey,
+    ambiguous,
+    principal_in,
+    unknown,
+)
+from keystead.stamps.api_key import read_stamp, verify_stamp
+from keystead.stamps.base64url import encode_base64url
+from keystead.stamps.schemes import CREDENTIAL_TYPES
+from keystead.stamps.webauthn import SCHEME as WEBAUTHN_SCHEME
+from keystead.stamps.webauthn import Assertion, read_assertion, verify_assertion
+
+API_KEY_STAMP = b"x-stamp"
+WEBAUTHN_STAMP = b"x-stamp-webauthn"
+ATTESTED_STAMP = b"x-stamp-attested"
+SESSION = b"x-session"
+STAMP_HEADERS = (API_KEY_STAMP, WEBAUTHN_STAMP, ATTESTED_STAMP, SESSION)
+
+_WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
+
+
+class _Addressed(msgspec.Struct):
+    organization_id: Uuid = msgspec.field(name="organizationId")
+
+
+_ADDRESSED = decoder(_Addressed)
+
+
+async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> ProvenKey:
+    """Verify the request's one stamp over the exact body bytes.
+
+    `stamps` maps the names in STAMP_HEADERS that the request has to their values. Raises Unauthenticated for a
+    missing or invalid stamp, InvalidRequest for more than one.
+    """
+    if not stamps:
+        raise Unauthenticated(
+            "no valid authentication signature found for request: cannot authenticate public API activity request "
+            "without a stamp (X-Stamp/X-Stamp-Webauthn header)",
+            machine_code="SIGNATURE_MISSING",
+        )
+    if len(stamps) > 1:
+        names = ", ".join(sorted(name.decode() for name in stamps))
+        raise InvalidRequest(f"a request carries exactly one stamp header, this one has {names}")
+    ((header, value),) = stamps.items()
+    if header == API_KEY_STAMP:
+        stamp = read_stamp(value)
+        verify_stamp(stamp, body)
+        return ProvenKey(
+            public_key=stamp.public_key,
+            signature=stamp.signature,
+            scheme=stamp.scheme,
+            credential_types=CREDENTIAL_TYPES[stamp.scheme],
+        )
+    if header == WEBAUTHN_STAMP:
+        return await _prove_passkey(read_assertion(value), body, store)
+    raise NotImplementedHere(f"header {header.decode()}: this kind of stamp is not implemented yet")
+
+
+async def _prove_passkey(assertion: Assertion, body: bytes, store: Store) -> ProvenKey:
+    """An assertion names a credential, not a key: the key is on record in the organization that the body names,
+    so this one member is read before the signature holds."""
+    addressed: _Addressed = _ADDRESSED.decode(body)
+    organization = await _organization(store, addressed.organization_id)
+    parent_id = organization.profile.parent_id
+    parent = await _organization(store, parent_id) if parent_id else None
+    holders = [organization] + ([parent] if parent else [])
+    found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
+    holders += [await _organization(store, suborganization_id) for suborganization_id in found]
+    origins = (parent or organization).profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "")
+    for holder in holders:
+        held = holder.authenticator_holders.get(assertion.credential_id)
+        if held is None:
+            continue
+        _, authenticator = held
+        public_key = authenticator.credential.public_key
+        verify_assertion(
+            assertion,
+            body,
+            public_key,
+            [origin.strip() for origin in origins.split(",") if origin.strip()],
+            rp_id_hash=holder.passkeys[authenticator.authenticator_id].rp_id_hash,
+        )
+        return ProvenKey(
+            public_key=public_key,
+            signature=encode_base64url(assertion.signature),
+            scheme=WEBAUTHN_SCHEME,
+            credential_types=_WEBAUTHN_TYPES,
+            credential_id=assertion.credential_id,
+        )
+    raise unknown(
+        organization.id,
+        ProvenKey(
+            public_key="",
+            signature="",
+            scheme=WEBAUTHN_SCHEME,
+            credential_types=_WEBAUTHN_TYPES,
+            credential_id=assertion.credential_id,
+        ),
+    )
+
+
+async def reader(
+    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, finds_caller: bool
+) -> tuple[Organization, Principal]:
+    """The organization that a query reads, and who reads it.
+
+    Looked for in the organization, then in its parent, whose users read their sub-organizations; a query that
+    `finds_caller` also finds a user of exactly one sub-organization, and then reads that.
+    """
+    organization = await _organization(store, organization_id)
+    if (principal := principal_in(organization, proven, now_ms)) is not None:
+        return organization, principal
+    if organization.profile.parent_id is not None:
+        parent = await _organization(store, organization.profile.parent_id)
+        if (principal := principal_in(parent, proven, now_ms)) is not None:
+            return organization, principal
+    elif finds_caller:
+        kind, value = (
+            (LookupKind.CREDENTIAL_ID, proven.credential_id)
+            if proven.credential_id is not None
+            else (LookupKind.PUBLIC_KEY, proven.public_key)
+        )
+        found = await store.suborganizations_with(organization.id, kind, value)
+        if len(found) > 1:
+            raise ambiguous(proven)
+        for suborganization_id in found:
+            suborganization = await _organization(store, suborganization_id)
+            if (principal := principal_in(suborganization, proven, now_ms)) is not None:
+                return suborganization, principal
+    raise unknown(organization_id, proven)
+
+
+async def submitter(
+    store: Store, organization_id: str, proven: ProvenKey, now_ms: int
+) -> tuple[Organization, Principal]:
+    """The organization that a submission changes, and who submits it. A parent's users read their
+    sub-organizations, they do not change them."""
+    organization = await _organization(store, organization_id)
+    if (principal := principal_in(organization, proven, now_ms)) is not None:
+        return organization, principal
+    if organization.profile.parent_id is not None:
+        parent = await _organization(store, organization.profile.parent_id)
+        if principal_in(parent, proven, now_ms) is not None:
+            raise InvalidRequest(
+                f'organization mismatch: request is targeting organization ("{organization.id}"), '
+                f'but voters are in organization ("{parent.id}")',
+                machine_code="ORGANIZATION_MISMATCH",
+            )
+    raise unknown(organization_id, proven)
+
+
+async def _organization(store: Store, organization_id: str) -> Organization:
+    organization = await store.organization(organization_id)
+    if organization is None:
+        raise NotFound(
+            f"no organization found with the given ID: {organization_id}", machine_code="ORGANIZATION_NOT_FOUND"
+        )
+    return organization

@@ -1,0 +1,48 @@
+"""Which browser origins may call: any by default, since every request is signed and no cookie is involved."""
+
+from __future__ import annotations
+
+import msgspec
+
+Header = tuple[bytes, bytes]
+
+_PREFLIGHT: list[Header] = [
+    (b"access-control-allow-methods", b"POST"),
+    (
+        b"access-control-allow-headers",
+        b"Content-Type, Accept, X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested, X-Client-Version, X-Session",
+    ),
+    (b"access-control-max-age", b"86400"),
+]
+
+
+class CorsPolicy(msgspec.Struct, frozen=True):
+    """`origins` None: any origin."""
+
+    origins: frozenset[bytes] | None
+
+    @classmethod
+    def of(cls, setting: str) -> CorsPolicy:
+        """From the setting's text: "*", or origins separated by commas; empty: none."""
+        if setting.strip() == "*":
+            return cls(None)
+        return cls(frozenset(origin.strip().encode() for origin in setting.split(",") if origin.strip()))
+
+    def headers(self, origin: bytes | None) -> list[Header]:
+        """For an answer to a request from `origin`; none where the caller is no browser."""
+        if origin is None:
+            return []
+        if self.origins is None:
+            return [(b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", b"X-Request-Id")]
+        if origin in self.origins:
+            return [
+                (b"access-control-allow-origin", origin),
+                (b"access-control-expose-headers", b"X-Request-Id"),
+                (b"vary", b"Origin"),
+            ]
+        return [(b"vary", b"Origin")]
+
+    def preflight(self, origin: bytes | None) -> list[Header]:
+        """What to add to `headers` on the answer to a preflight from `origin`."""
+        allowed = self.origins is None or origin in self.origins
+        return list(_PREFLIGHT) if allowed and origin is not None else []

@@ -1,0 +1,156 @@
+"""How an installation begins: its first organization, a root user who holds a key, its proof key.
+
+Here: the records of the beginning, written in one transaction. Not here: the commands that ask for it (`cli`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from keystead.activities.ports import AccountRequest
+from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
+from keystead.api.parameters import ApiKeyParamsV2
+from keystead.api.records import Timestamp, User, Wallet, WalletAccount
+from keystead.api.rendering import encode
+from keystead.keys.paths import comparison_form
+from keystead.keys.sealing import MasterKey
+from keystead.keys.signer import LocalSigner
+from keystead.operations.wallets import MNEMONIC_PURPOSE, account_record
+from keystead.organizations.attachments import Attachment, NewAccount, SealedSecret
+from keystead.organizations.contacts import check_email
+from keystead.organizations.credentials import new_api_key
+from keystead.organizations.lookups import lookups
+from keystead.organizations.organization import (
+    DataKey,
+    Organization,
+    Profile,
+    Record,
+    RootQuorum,
+    Version,
+    founded,
+)
+from keystead.server.service import CHECK, MODE, PROOF_KEY
+from keystead.storage.base import DatabaseStore
+
+DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
+"""The public test mnemonic of local chains, whose first accounts they have funded."""
+
+DEVELOPMENT_ACCOUNTS = 5
+
+
+class Founder(msgspec.Struct, frozen=True, kw_only=True):
+    """The first organization, and its root user with an API key (P-256, compressed hex)."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    user_name: str
+    user_email: str | None
+    api_key_name: str
+    api_public_key: str
+
+
+class Founded(msgspec.Struct, frozen=True, kw_only=True):
+    organization: Organization
+    user: User
+    accounts: tuple[WalletAccount, ...]
+
+
+async def found(
+    store: DatabaseStore,
+    *,
+    mode: Literal["dev", "serve"],
+    master_key: MasterKey,
+    founder: Founder,
+    now_ms: int,
+    new_id: Callable[[], str],
+    entropy: Callable[[int], bytes] = secrets.token_bytes,
+) -> Founded | None:
+    """Found the installation; None, with nothing changed, if it has been founded before.
+
+    `entropy` gives the proof key's bytes where they must be the same each time. Raises InvalidRequest for a
+    malformed name, e-mail address or key. Development mode adds the wallet "Development".
+    """
+    signer = LocalSigner(master_key, entropy=entropy)
+    now = Timestamp.from_ms(now_ms)
+    organization_id = founder.organization_id
+    user = User(
+        user_id=founder.user_id,
+        user_name=founder.user_name,
+        authenticators=(),
+        api_keys=(
+            new_api_key(
+                ApiKeyParamsV2(
+                    api_key_name=founder.api_key_name,
+                    public_key=founder.api_public_key,
+                    curve_type=ApiKeyCurve.P256,
+                ),
+                new_id(),
+                now,
+                "api key",
+            ),
+        ),
+        user_tags=(),
+        oauth_providers=(),
+        mfa_policies=(),
+        created_at=now,
+        updated_at=now,
+        user_email=check_email(founder.user_email, "user email") if founder.user_email else None,
+    )
+    data_key = DataKey(await signer.new_data_key(organization_id))
+    records: list[Record] = [
+        Profile(name=founder.organization_name, root_quorum=RootQuorum(1, (user.user_id,)), created_at=now),
+        data_key,
+        user,
+    ]
+    attachments: list[Attachment] = []
+    accounts: list[WalletAccount] = []
+    if mode == "dev":
+        wallet = Wallet(
+            wallet_id=new_id(),
+            wallet_name="Development",
+            created_at=now,
+            updated_at=now,
+            exported=False,
+            imported=False,
+        )
+        requests = _development_accounts()
+        made = await signer.restore_wallet(
+            organization_id=organization_id,
+            data_key=data_key.sealed,
+            wallet_id=wallet.wallet_id,
+            mnemonic=DEVELOPMENT_MNEMONIC,
+            accounts=requests,
+        )
+        accounts = [account_record(new_id(), organization_id, wallet, derived, None) for derived in made.accounts]
+        records.append(wallet)
+        attachments.append(SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic))
+        attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
+    organization = founded(organization_id, Version(1, new_id()), records)
+    written = await store.found(
+        organization,
+        attachments,
+        lookups(user),
+        {
+            MODE: mode.encode(),
+            CHECK: encode(signer.check_value()),
+            PROOF_KEY: encode(signer.new_proof_key()),
+        },
+    )
+    return Founded(organization=organization, user=user, accounts=tuple(accounts)) if written else None
+
+
+def _development_accounts() -> Sequence[AccountRequest]:
+    return [
+        AccountRequest(
+            curve=Curve.SECP256K1,
+            path_format=PathFormat.BIP32,
+            path=f"m/44'/60'/0'/0/{index}",
+            address_format=AddressFormat.ETHEREUM,
+        )
+        for index in range(DEVELOPMENT_ACCOUNTS)
+    ]

@@ -1,0 +1,65 @@
+"""Logs: one JSON object a line on standard error; every line of a request carries its id.
+
+Nothing secret reaches here: bodies, stamps and keys are never logged. Not here: what is worth a line.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import msgspec
+
+from keystead.api.rendering import rfc3339
+
+logger = logging.getLogger("keystead")
+
+_encoder = msgspec.json.Encoder()
+_STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "color_message"}
+
+
+class JsonFormatter(logging.Formatter):
+    """Time, level, event, then whatever was given as `extra`; a traceback without local variables."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": rfc3339(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        line.update((key, value) for key, value in vars(record).items() if key not in _STANDARD_FIELDS)
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return _encoder.encode(line).decode()
+
+
+def configure(level: str) -> None:
+    """Send every log of this process, those of libraries included, to standard error as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.raiseExceptions = False  # a closed pipe must not turn into output of its own
+
+
+class RequestLine(msgspec.Struct, frozen=True):
+    """What the log says of one answered request. `ms` is how long it took."""
+
+    time: str
+    level: str
+    event: str
+    request_id: str
+    method: str
+    path: str
+    status: int
+    ms: float
+    organization_id: str
+    user_id: str
+    activity_id: str
+    error: str
+
+
+def write_request_line(line: RequestLine) -> None:
+    """Past `logging`, whose records would cost more than the rest of a query."""
+    sys.stderr.buffer.write(_encoder.encode(line) + b"\n")
+    sys.stderr.buffer.flush()

@@ -1,0 +1,93 @@
+"""Running the application under uvicorn: in this process, or in several that share its sockets.
+
+Here: uvicorn's configuration and the sockets. Not here: what is served (`application`), the commands (`cli`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Sequence
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from keystead.server import logs
+from keystead.server.application import Application
+from keystead.server.protocol import LimitedProtocol
+from keystead.server.service import Service
+from keystead.server.settings import Settings, from_environment
+
+BACKLOG = 2048
+
+
+class AddressInUse(Exception):
+    """The port is taken; the message is one line for the operator."""
+
+
+def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """Listening sockets on one port of each host; port 0: a free one. Raises AddressInUse.
+
+    A host that this machine has no address family for is left out, unless none is left.
+    """
+    sockets: list[socket.socket] = []
+    problem: OSError | None = None
+    for host in hosts:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind((host, port))
+        except OSError as refused:
+            problem = problem or refused
+            continue
+        port = listener.getsockname()[1]
+        listener.listen(BACKLOG)
+        listener.set_inheritable(True)
+        sockets.append(listener)
+    if not sockets or (problem and problem.errno == errno.EADDRINUSE):
+        raise AddressInUse(f"cannot listen on port {port}: {problem}")
+    return sockets
+
+
+def serve_here(
+    settings: Settings, sockets: list[socket.socket], *, when_ready: Callable[[], None] = lambda: None
+) -> bool:
+    """Serve in this process until told to stop; whether it ever began."""
+    server = uvicorn.Server(_configuration(Application(Service(settings, when_ready)), settings))
+    server.run(sockets=sockets)
+    return server.started
+
+
+def serve_in_workers(settings: Settings, sockets: list[socket.socket]) -> None:
+    """Serve in `settings.workers` processes, which read their settings from the environment."""
+    configuration = _configuration("keystead.server.run:application_of_environment", settings)
+    configuration.factory = True
+    Multiprocess(configuration, sockets=sockets).run()
+
+
+def application_of_environment() -> Application:
+    """What each worker process runs."""
+    settings = from_environment(os.environ)
+    logs.configure(settings.log_level)
+    return Application(Service(settings))
+
+
+def _configuration(application: Application | str, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="on",
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=settings.idle_timeout_s,
+        timeout_graceful_shutdown=settings.shutdown_timeout_s,
+        backlog=BACKLOG,
+    )

@@ -1,0 +1,183 @@
+"""The parts of a running server, opened and closed together: store, signer, lifecycle.
+
+Here: what must hold before a server may answer, and health. Not here: HTTP (`application`), founding (`founding`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from keystead.activities.lifecycle import Lifecycle
+from keystead.activities.ports import Sealed
+from keystead.activities.requests import Liveness
+from keystead.api.errors import ServiceError, Unavailable
+from keystead.api.identifiers import new_id
+from keystead.api.openapi import openapi_document
+from keystead.api.rendering import encode
+from keystead.keys.master_key import MasterKeyError, from_environment, load
+from keystead.keys.sealing import MasterKey, SealBroken
+from keystead.keys.signer import LocalSigner
+from keystead.operations import CATALOGUE
+from keystead.organizations.limits import Limits
+from keystead.server.logs import logger
+from keystead.server.settings import Settings
+from keystead.storage.base import DatabaseStore
+from keystead.storage.cache import CacheLimits
+from keystead.storage.open import open_store
+from keystead.storage.schema import is_current
+
+MODE, CHECK, PROOF_KEY = "mode", "master_key_check", "proof_key"
+"""Names of the facts that an installation keeps of itself."""
+
+
+class NotReady(Exception):
+    """Why this server may not start, in one line for the operator."""
+
+
+class SystemClock:
+    """Implements `activities.ports.Clock`."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+def read_master_key(settings: Settings) -> MasterKey:
+    """The master key from its file or its variable. Raises NotReady."""
+    try:
+        if settings.master_key:
+            return from_environment("KEYSTEAD_MASTER_KEY", settings.master_key)
+        if not settings.master_key_file:
+            raise NotReady("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
+        return load(Path(settings.master_key_file))
+    except MasterKeyError as refused:
+        raise NotReady(str(refused)) from None
+
+
+async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
+    """The store and the signer, if the installation is one that these settings may run.
+
+    Raises NotReady: no database, migrations that are not current, nothing initialised, data of the other mode, a
+    master key that does not open the data.
+    """
+    master_key = read_master_key(settings)
+    try:
+        store = await open_store(
+            settings.database_url,
+            cache_limits=CacheLimits(
+                organizations_max=settings.organizations_cached, bytes_max=settings.organization_bytes_cached
+            ),
+        )
+    except ValueError as refused:
+        raise NotReady(str(refused)) from None
+    try:
+        return store, await _checked_signer(store, master_key, settings.mode)
+    except Unavailable as refused:
+        await store.close()
+        raise NotReady(f"the database does not answer: {refused.message}") from None
+    except BaseException:
+        await store.close()
+        raise
+
+
+async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str) -> LocalSigner:
+    if not await is_current(store):
+        raise NotReady("the database is not migrated to this version: run keystead init")
+    facts = {name: await store.instance_value(name) for name in (MODE, CHECK, PROOF_KEY)}
+    found_mode, check, proof_key = facts[MODE], facts[CHECK], facts[PROOF_KEY]
+    if found_mode is None or check is None or proof_key is None:
+        raise NotReady("the database holds no organization yet: run keystead init")
+    if found_mode.decode() != mode:
+        raise NotReady(
+            f"this data was made by keystead {found_mode.decode()} and is refused by keystead {mode}: development "
+            "keys and production keys are kept apart"
+        )
+    if not LocalSigner(master_key).opens(msgspec.json.decode(check, type=Sealed)):
+        raise NotReady("the master key does not open the stored data: it is another installation's key")
+    try:
+        return LocalSigner(master_key, msgspec.json.decode(proof_key, type=Sealed))
+    except SealBroken as broken:
+        raise NotReady(f"the stored proof key is damaged: {broken}") from None
+
+
+class Service:
+    """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop."""
+
+    store: DatabaseStore
+    lifecycle: Lifecycle
+
+    def __init__(self, settings: Settings, when_open: Callable[[], None] = lambda: None) -> None:
+        self.settings = settings
+        self.clock = SystemClock()
+        self._when_open = when_open
+        self._is_open = False
+
+    async def open(self) -> None:
+        """Raises NotReady."""
+        self.store, signer = await open_checked(self.settings)
+        settings = self.settings
+        self.lifecycle = Lifecycle(
+            store=self.store,
+            signer=signer,
+            clock=self.clock,
+            new_id=new_id,
+            limits=Limits(
+                **{
+                    name.removeprefix("limit_"): value
+                    for name, value in msgspec.structs.asdict(settings).items()
+                    if name.startswith("limit_")
+                }
+            ),
+            liveness=Liveness(
+                past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000
+            ),
+        )
+        self._is_open = True
+        self._when_open()
+
+    async def close(self) -> None:
+        """Finish what has been handed in, then close the database."""
+        self._is_open = False
+        await self.store.close()
+
+    async def lifespan(
+        self,
+        receive: Callable[[], Awaitable[dict[str, Any]]],
+        send: Callable[[dict[str, Any]], Awaitable[None]],
+    ) -> None:
+        """The ASGI lifespan protocol."""
+        await receive()
+        try:
+            await self.open()
+        except NotReady as refused:
+            logger.error(str(refused))
+            await send({"type": "lifespan.startup.failed", "message": str(refused)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def healthz(self) -> bytes:
+        """This process lives."""
+        return b'{"status":"ok"}'
+
+    async def readyz(self) -> bytes:
+        """The database answers, its migrations are current, the master key fits. Raises Unavailable."""
+        if not self._is_open:
+            raise Unavailable("not ready: starting or stopping")
+        try:
+            await self.store.ready()
+            if not await is_current(self.store):
+                raise Unavailable("not ready: the database is not migrated to this version")
+        except ServiceError as refused:
+            raise Unavailable(f"not ready: {refused.message}") from None
+        return b'{"status":"ready"}'
+
+    async def openapi(self) -> bytes:
+        """The OpenAPI document of every operation answered here."""
+        return encode(openapi_document(CATALOGUE))

@@ -1,0 +1,289 @@
+"""Registering a passkey: whether a new credential's attestation holds together, and what is kept of it.
+
+Here: WebAuthn Level 2 section 7.1 with the parts of py_webauthn. Not here: whether the credential id is taken or
+the user has room for one more (`organizations`), transports, and later assertions (`webauthn`).
+
+The service neither issued the challenge nor knows the relying party: both are the client's own. What can still be
+checked is: the challenge is the one the request names, and a web origin is entitled to the rpIdHash (its host, or a
+parent domain of it). The origin of a native app says nothing about its relying party, so any rpIdHash goes with it.
+
+Certificate chains: a statement's signature must hold in every format. Where one vendor signs for all devices
+(apple, android-key, android-safetynet) py_webauthn brings that vendor's roots, and the chain must end in one of
+them at the present time: the one place where this room's answer depends on a clock. For packed, fido-u2f and tpm
+there are hundreds of roots, published as a service (FIDO MDS) that an offline service cannot follow; their chains
+are not followed, so `attestation_type` says in which form a device described itself, and is no ground to trust
+its maker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509 import (
+    DuplicateExtension,
+    ExtensionNotFound,
+    InvalidVersion,
+    UnsupportedGeneralNameType,
+)
+from pyasn1.error import PyAsn1Error  # type: ignore[import-untyped]
+from webauthn.helpers import parse_cbor
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.parse_attestation_statement import parse_attestation_statement
+from webauthn.helpers.structs import AttestedCredentialData, AuthenticatorData
+from webauthn.registration.formats.android_key import verify_android_key
+from webauthn.registration.formats.android_safetynet import verify_android_safetynet
+from webauthn.registration.formats.apple import verify_apple
+from webauthn.registration.formats.fido_u2f import verify_fido_u2f
+from webauthn.registration.formats.packed import verify_packed
+from webauthn.registration.formats.tpm import verify_tpm
+
+from keystead.api.errors import InvalidRequest
+from keystead.stamps.base64url import decode_base64url, encode_base64url
+from keystead.stamps.ceremony import (
+    CREDENTIAL_ID_CHARS_MAX,
+    ClientData,
+    read_authenticator_data,
+    read_client_data,
+)
+from keystead.stamps.cose import load_cose_key
+
+CHALLENGE_CHARS_MAX = 256
+CLIENT_DATA_CHARS_MAX = 8192
+ATTESTATION_OBJECT_CHARS_MAX = 65536
+
+DEFAULT_MODEL = "Security key"
+"""The public service's name for a model it does not know; no part we use has a table of models."""
+
+# What the verifiers let through from the parsers beneath them (X.509, ASN.1, TPM structures, JSON in a JWS).
+_PARSER_ERRORS = (
+    UnsupportedAlgorithm,
+    DuplicateExtension,
+    ExtensionNotFound,
+    InvalidVersion,
+    UnsupportedGeneralNameType,
+    PyAsn1Error,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a registration. Ids and keys are base64url without padding, as records carry them.
+
+    `aaguid` is 16 bytes, all zero where the device stays anonymous; `credential_public_key` is a COSE_Key in CBOR;
+    `attestation_type` is the statement's format, "none" or "packed" and so on; `rp_id_hash` is 32 raw bytes, for
+    `verify_assertion`.
+    """
+
+    credential_id: str
+    credential_public_key: str
+    aaguid: str
+    attestation_type: str
+    model: str
+    sign_count: int
+    rp_id_hash: bytes
+
+
+class _Statement(msgspec.Struct, rename="camel"):
+    sig: bytes | None = None
+    x5c: list[bytes] | None = None
+    response: bytes | None = None
+    alg: int | None = None
+    ver: str | None = None
+    cert_info: bytes | None = None
+    pub_area: bytes | None = None
+
+
+class _AttestationObject(msgspec.Struct, rename="camel"):
+    fmt: Annotated[str, msgspec.Meta(max_length=32)]
+    att_stmt: dict[str, Any]
+    auth_data: bytes = b""
+
+
+def verify_attestation(
+    challenge: str,
+    credential_id: str,
+    client_data_json: str,
+    attestation_object: str,
+    *,
+    rp_ids: Sequence[str] = (),
+) -> Registered:
+    """The passkey that a registration brings, if the registration holds together.
+
+    All four are text as on the wire; the last three are base64url. `clientDataJson.challenge` must be `challenge`
+    itself or base64url of its characters (a native client hands its challenge over as plain text). Keys are ES256
+    or RS256. `rp_ids` names relying parties that any origin may register for (WebAuthn's related origins).
+
+    Raises InvalidRequest: "missing parameter: user authenticator attestation" for an empty part, the same with
+    "auth data" where the attestation object has none, otherwise "invalid authenticator attestation: " and why.
+    """
+    if not (credential_id and client_data_json and attestation_object):
+        raise InvalidRequest("missing parameter: user authenticator attestation")
+    try:
+        return _register(challenge, credential_id, client_data_json, attestation_object, rp_ids)
+    except ValueError as exc:
+        raise InvalidRequest(f"invalid authenticator attestation: {exc}") from exc
+
+
+def _register(
+    challenge: str, credential_id: str, client_data_json: str, attestation_object: str, rp_ids: Sequence[str]
+) -> Registered:
+    if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
+        raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
+    raw_id = _decoded("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
+    raw_client_data = _decoded("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
+    raw_object = _decoded("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
+
+    # 1. The client data: this ceremony, this challenge.
+    client_data = read_client_data(raw_client_data)
+    _check_client_data(client_data, challenge)
+
+    # 2. The authenticator data: a new credential, for a relying party the origin may speak for.
+    attestation = _read_attestation_object(raw_object)
+    authenticator_data = read_authenticator_data(attestation.auth_data)
+    credential = authenticator_data.attested_credential_data
+    if credential is None:
+        raise ValueError("the authenticator data holds no attested credential")
+    _check_relying_party(client_data.origin, authenticator_data.rp_id_hash, rp_ids)
+    if credential.credential_id != raw_id:
+        raise ValueError("credentialId is not the id in the authenticator data")
+
+    # 3. The key: one that a stamp can later be verified with.
+    load_cose_key(credential.credential_public_key)
+
+    # 4. The statement, by its format.
+    _check_statement(attestation, raw_object, raw_client_data, authenticator_data, credential)
+
+    return Registered(
+        credential_id=encode_base64url(raw_id),
+        credential_public_key=encode_base64url(credential.credential_public_key),
+        aaguid=encode_base64url(credential.aaguid),
+        attestation_type=attestation.fmt,
+        model=DEFAULT_MODEL,
+        sign_count=authenticator_data.sign_count,
+        rp_id_hash=authenticator_data.rp_id_hash,
+    )
+
+
+def _decoded(name: str, text: str, chars_max: int) -> bytes:
+    if len(text) > chars_max:
+        raise ValueError(f"{name} is longer than {chars_max} characters")
+    try:
+        return decode_base64url(text)
+    except ValueError as exc:
+        raise ValueError(f"{name} is not base64url") from exc
+
+
+def _check_client_data(client_data: ClientData, challenge: str) -> None:
+    if client_data.type != "webauthn.create":
+        raise ValueError(f"clientDataJson.type must be webauthn.create, got {client_data.type!r}")
+    given = challenge.rstrip("=")
+    if client_data.challenge.rstrip("=") not in (given, encode_base64url(challenge.encode("utf-8"))):
+        raise ValueError("clientDataJson.challenge is neither the challenge nor base64url of its characters")
+    binding = client_data.token_binding
+    if isinstance(binding, dict) and binding.get("status") not in ("present", "supported"):
+        raise ValueError(f"clientDataJson.tokenBinding has status {binding.get('status')!r}")
+
+
+def _read_attestation_object(raw: bytes) -> _AttestationObject:
+    try:
+        # builtin_types: text in place of bytes is refused, not read as base64.
+        attestation = msgspec.convert(parse_cbor(raw), _AttestationObject, builtin_types=(bytes,))
+    except WebAuthnException as exc:
+        raise ValueError("attestationObject is not CBOR") from exc
+    except msgspec.ValidationError as exc:
+        raise ValueError(f"attestationObject: {exc}") from exc
+    if not attestation.auth_data:
+        raise InvalidRequest("missing parameter: user authenticator attestation auth data")
+    return attestation
+
+
+def _check_relying_party(origin: str, rp_id_hash: bytes, rp_ids: Iterable[str]) -> None:
+    """A web page may register for its host and the parent domains of it (HTML, "registrable domain suffix").
+
+    Which parents are public suffixes is left to the browser, which refuses those; an origin that is no web page
+    (android:apk-key-hash:..., an extension's) names no domain to compare with.
+    """
+    url = urlsplit(origin)
+    if url.scheme not in ("https", "http"):
+        return
+    labels = (url.hostname or "").split(".")
+    allowed = [".".join(labels), *(".".join(labels[i:]) for i in range(1, len(labels) - 1)), *rp_ids]
+    if all(sha256(rp_id.encode("utf-8")).digest() != rp_id_hash for rp_id in allowed):
+        raise ValueError(f"origin {origin!r} may not register for the relying party of rpIdHash {rp_id_hash.hex()}")
+
+
+def _check_statement(
+    attestation: _AttestationObject,
+    raw_object: bytes,
+    raw_client_data: bytes,
+    authenticator_data: AuthenticatorData,
+    credential: AttestedCredentialData,
+) -> None:
+    if attestation.fmt == "none":
+        if attestation.att_stmt:
+            raise ValueError("a statement of format none must be empty")
+        return
+    # The same arguments for every format; each takes those it needs. The verifiers append the roots they know to
+    # the list they are given, hence a new one each time.
+    arguments = {
+        "attestation_object": raw_object,
+        "client_data_json": raw_client_data,
+        "rp_id_hash": authenticator_data.rp_id_hash,
+        "credential_id": credential.credential_id,
+        "credential_public_key": credential.credential_public_key,
+        "aaguid": credential.aaguid,
+        "pem_root_certs_bytes": [],
+    }
+    try:
+        verify, names = _STATEMENTS[attestation.fmt]
+    except KeyError:
+        raise ValueError(
+            f"attestation format {attestation.fmt!r} is not supported, only none, {', '.join(_STATEMENTS)}"
+        ) from None
+    try:
+        msgspec.convert(attestation.att_stmt, _Statement, builtin_types=(bytes,))
+        verified = verify(
+            attestation_statement=parse_attestation_statement(attestation.att_stmt),
+            **{name: arguments[name] for name in names},
+        )
+    except (WebAuthnException, ValueError) as exc:
+        raise ValueError(f"{attestation.fmt} statement: {exc}") from exc
+    except _PARSER_ERRORS as exc:
+        raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
+    if not verified:
+        raise ValueError(f"{attestation.fmt} statement: it does not hold")
+
+
+_ALIKE = ("attestation_object", "client_data_json", "credential_public_key", "pem_root_certs_bytes")
+_STATEMENTS: Mapping[str, tuple[Callable[..., bool], tuple[str, ...]]] = MappingProxyType(
+    {
+        "packed": (verify_packed, _ALIKE),
+        "fido-u2f": (
+            verify_fido_u2f,
+            (
+                "client_data_json",
+                "rp_id_hash",
+                "credential_id",
+                "credential_public_key",
+                "aaguid",
+                "pem_root_certs_bytes",
+            ),
+        ),
+        "apple": (verify_apple, _ALIKE),
+        "android-key": (verify_android_key, _ALIKE),
+        "tpm": (verify_tpm, _ALIKE),
+        "android-safetynet": (
+            verify_android_safetynet,
+            ("attestation_object", "client_data_json", "pem_root_certs_bytes"),
+        ),
+    }
+)

@@ -1,0 +1,54 @@
+"""What both WebAuthn ceremonies carry: clientDataJSON and the authenticator data, read and bounded.
+
+Not here: what each ceremony demands of them (`webauthn` for assertions, `attestation` for registrations).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from webauthn.helpers import parse_authenticator_data, parse_backup_flags
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import AuthenticatorData
+
+CLIENT_DATA_BYTES_MAX = 4096
+CREDENTIAL_ID_CHARS_MAX = 256
+
+
+class ClientData(msgspec.Struct, frozen=True, rename="camel"):
+    """The members of clientDataJSON that a relying party looks at; the others may be anything."""
+
+    type: str
+    challenge: str
+    origin: str
+    token_binding: Any = None
+
+
+_decoder = msgspec.json.Decoder(ClientData)
+
+
+def read_client_data(client_data_json: bytes) -> ClientData:
+    """Raises ValueError if this is no JSON object with type, challenge and origin as strings."""
+    if len(client_data_json) > CLIENT_DATA_BYTES_MAX:
+        raise ValueError(f"clientDataJson is longer than {CLIENT_DATA_BYTES_MAX} bytes")
+    try:
+        return _decoder.decode(client_data_json)
+    except RecursionError as exc:
+        raise ValueError("clientDataJson is nested too deeply") from exc
+
+
+def read_authenticator_data(data: bytes) -> AuthenticatorData:
+    """The authenticator data, taken apart to its last byte (WebAuthn section 6.1), with the user present.
+
+    Raises ValueError if it does not add up, if the UP flag is clear, or if the backup flags contradict each
+    other. The UV flag may be clear: clients ask for user verification as preferred, not required.
+    """
+    try:
+        parsed = parse_authenticator_data(data)
+        parse_backup_flags(parsed.flags)
+    except WebAuthnException as exc:
+        raise ValueError(f"authenticator data: {exc}") from exc
+    if not parsed.flags.up:
+        raise ValueError("the user was not present: the UP flag of the authenticator data is clear")
+    return parsed

@@ -1,0 +1,265 @@
+"""What both engines have in common: every read, the cache, and what becomes of a commit's outcome.
+
+Here: `DatabaseStore`, the store as the rooms above use it. Not here: connections and transactions, which each
+engine adds (`sqlite`, `postgres`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import Commit, CommitOutcome, Page
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
+from keystead.api.records import WalletAccount
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.organization import Organization, Version
+from keystead.storage import rows
+from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
+from keystead.storage.dialects import Dialect, Statement
+from keystead.storage.pages import Filter, Side
+from keystead.storage.statements import reads
+
+FIRST_ORGANIZATION_ID = "first_organization_id"
+"""The instance value that names the organization the instance was founded with."""
+
+_LOWEST, _HIGHEST = "", "~"
+"""Cursors below and above every id, which is a UUID."""
+
+
+class NotMigrated(Unavailable):
+    """The database answers, but the tables are not there."""
+
+    def __init__(self) -> None:
+        super().__init__("the database has no tables yet; run `keystead migrate`")
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A commit handed in: whose turn it is in, its rows, what the cache may keep of it, and who waits."""
+
+    organization_id: str
+    rows: rows.Rows
+    after: Organization | None
+    future: asyncio.Future[CommitOutcome]
+
+
+class DatabaseStore(ABC):
+    """A `Store`, and what starting and running a server needs beside it. Belongs to one event loop.
+
+    Every method raises Unavailable while the database does not answer, and works again once it does.
+    """
+
+    def __init__(self, dialect: Dialect, limits: CacheLimits) -> None:
+        self._dialect = dialect
+        self._reads = reads(dialect)
+        self._cache = OrganizationCache(self, limits)
+
+    # What an engine adds.
+
+    @abstractmethod
+    async def version(self, organization_id: str) -> Version | None:
+        """The newest version of an organization, with everything that was committed before the call."""
+
+    @abstractmethod
+    async def ready(self) -> None:
+        """Raises Unavailable unless the database answers now."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish what has been handed in, then let go of the database. Commits after that raise Unavailable."""
+
+    @abstractmethod
+    async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """Run a statement that reads."""
+
+    @abstractmethod
+    def _hand_in(self, pending: Pending) -> None:
+        """Take a commit; `_settle` it when its outcome is known."""
+
+    # Organizations.
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        return await self._cache.newest(organization_id)
+
+    def cached_answers(self, organization: Organization) -> dict[Any, bytes]:
+        """A place for encoded answers about this very version; it is dropped with it."""
+        return self._cache.answers(organization)
+
+    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None:
+        """Every record newer than this version, as of one moment. None if there is no such organization."""
+        found = await self._select(self._reads.changed_since, id=organization_id, version=version_number)
+        if not found:
+            return None
+        number, changed_by = found[0][:2]
+        records = [rows.record_from(kind, body) for _, _, kind, body in found if kind is not None]
+        return ChangedSince(Version(number, changed_by), records)
+
+    # Commits.
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        after = commit.change.after if commit.change is not None else None
+        return self._promise(commit.organization_id, rows.of_commit(commit), after)
+
+    async def found(
+        self,
+        organization: Organization,
+        attachments: Iterable[Attachment],
+        lookups: Iterable[Lookup],
+        instance: Mapping[str, bytes],
+    ) -> bool:
+        """Write the first organization and the instance's values, all or nothing.
+
+        False, changing nothing, if the instance was founded before, by whichever process.
+        """
+        named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
+        founding = rows.of_founding(organization, attachments, lookups, named)
+        outcome = await self._promise(organization.id, founding, organization)
+        return outcome is CommitOutcome.COMMITTED
+
+    def _promise(
+        self, organization_id: str, written: rows.Rows, after: Organization | None
+    ) -> asyncio.Future[CommitOutcome]:
+        future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
+        self._hand_in(Pending(organization_id, written, after, future))
+        return future
+
+    def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:
+        """On the event loop: tell whoever waits."""
+        for pending, outcome in settled:
+            if outcome is CommitOutcome.COMMITTED and pending.after is not None:
+                self._cache.keep(pending.after)
+            if pending.future.done():  # its caller gave up
+                continue
+            if isinstance(outcome, CommitOutcome):
+                pending.future.set_result(outcome)
+            else:
+                pending.future.set_exception(outcome)
+
+    # Activities.
+
+    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+        found = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
+        return rows.activities_from(found)[0] if found else None
+
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+        found = await self._select(
+            self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
+        )
+        return rows.activities_from(found)[0] if found else None
+
+    async def activities(
+        self,
+        organization_id: str,
+        statuses: Sequence[ActivityStatus],
+        types: Sequence[str],
+        page: Page,
+    ) -> list[Activity] | None:
+        cursor = page.before or page.after
+        if cursor is not None and not await self._select(
+            self._reads.has_activity, organization_id=organization_id, id=cursor
+        ):
+            return None
+        chosen_by = Filter.TYPE_AND_STATUS if types else Filter.STATUS if statuses else Filter.NONE
+        statement = self._reads.activity_pages[chosen_by, Side.ABOVE if page.before else Side.BELOW]
+        found = await self._select(
+            statement,
+            organization_id=organization_id,
+            statuses=self._dialect.listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
+            types=self._dialect.listed(list(dict.fromkeys(types))),
+            cursor=cursor or _HIGHEST,
+            limit=page.limit,
+        )
+        return rows.activities_from(found)
+
+    # What belongs to an organization and is read by page.
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        found = await self._select(self._reads.interface_texts, organization_id=organization_id)
+        return {interface_id: text.decode() for interface_id, text in found}
+
+    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
+        found = await self._select(
+            self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
+        )
+        return found[0][0].decode() if found else None
+
+    async def wallet_accounts(
+        self, organization_id: str, wallet_id: str | None, page: Page
+    ) -> list[WalletAccount] | None:
+        place = {"organization_id": organization_id}
+        if wallet_id is not None:
+            place["wallet_id"] = wallet_id
+        cursor = page.before or page.after
+        if cursor is not None:
+            question = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
+            if not await self._select(question, id=cursor, **place):
+                return None
+        statement = self._reads.account_pages[wallet_id is not None, Side.BELOW if page.before else Side.ABOVE]
+        found = await self._select(statement, cursor=cursor or _LOWEST, limit=page.limit, **place)
+        accounts = [rows.account_from(row) for row in found]
+        return accounts[::-1] if page.before else accounts
+
+    async def wallet_account(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        found = await self._select(
+            self._reads.first_accounts[address is not None, path is not None],
+            organization_id=organization_id,
+            wallet_id=wallet_id,
+            address=address,
+            path=path,
+            limit=1,
+        )
+        return rows.account_from(found[0]) if found else None
+
+    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        found = await self._select(
+            self._reads.suborganizations, parent_id=parent_id, kind=kind.value, value=value, limit=2
+        )
+        return [row[0] for row in found]
+
+    # The instance.
+
+    async def instance_value(self, name: str) -> bytes | None:
+        """A fact about the whole instance, written when it was founded."""
+        found = await self._select(self._reads.instance_value, name=name)
+        return found[0][0] if found else None
+
+    async def schema_revision(self) -> str | None:
+        """Which migration the tables are at; None if there are none."""
+        try:
+            found = await self._select(self._reads.schema_revision)
+        except NotMigrated:
+            return None
+        return found[0][0] if found else None
+
+    async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
+        return await self._rows(statement, statement.arguments(values))
+
+
+def unavailable(cause: str) -> Unavailable:
+    """For any operation that the database did not carry out, or may not have."""
+    return Unavailable(f"the database {cause}; sending the same request again is safe")
+
+
+def already_there(error: Exception) -> ServiceError:
+    """For a row that had to be new and was not."""
+    refusal: ServiceError = Internal("the commit contradicts what is stored")
+    if "wallet_account" in str(error):
+        refusal = AlreadyExists("the wallet already has an account of this path, curve and address format")
+    refusal.__cause__ = error
+    return refusal
+
+
+def unwritten(error: Exception) -> ServiceError:
+    """For a commit that could not be written through no fault of the database."""
+    refusal = Internal("the commit could not be written")
+    refusal.__cause__ = error
+    return refusal

@@ -1,0 +1,154 @@
+"""Organizations kept in memory, never shown before the store was asked whether they are still the newest.
+
+Here: what is kept, catching up, and dropping what was long unused. Not here: the questions' SQL (`base`).
+One event loop uses it; nothing here is for threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from keystead.organizations.organization import Organization, Put, Record, Version, apply, founded
+
+# Measured: what a record takes as Python values, and about as much again for the answers that list it.
+_USER_BYTES = 2_000
+_CREDENTIAL_BYTES = 2_500
+_SMALL_RECORD_BYTES = 1_500
+
+
+class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one process keeps; `bytes_max` is compared with an estimate."""
+
+    organizations_max: int = 10_000
+    bytes_max: int = 256 * 1024 * 1024
+
+
+class ChangedSince(msgspec.Struct, frozen=True):
+    """The newest version of an organization, and every record that is newer than the version asked about."""
+
+    version: Version
+    records: Sequence[Record]
+
+
+class Source(Protocol):
+    """Both answers hold everything that was committed when the question was put."""
+
+    async def version(self, organization_id: str) -> Version | None: ...
+
+    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None: ...
+
+
+class _Entry:
+    __slots__ = ("answers", "bytes", "organization")
+
+    def __init__(self, organization: Organization) -> None:
+        self.organization = organization
+        self.answers: dict[Any, bytes] = {}
+        self.bytes = _estimate(organization)
+
+
+class OrganizationCache:
+    def __init__(self, source: Source, limits: CacheLimits) -> None:
+        self._source = source
+        self._limits = limits
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._bytes = 0
+        self._loads: dict[str, asyncio.Task[Organization | None]] = {}
+        self._clearings = 0
+
+    async def newest(self, organization_id: str) -> Organization | None:
+        """The newest committed version: nothing that was reported before the call is missing from it."""
+        version = await self._source.version(organization_id)
+        entry = self._entries.get(organization_id)
+        if entry is not None and entry.organization.version == version:
+            self._entries.move_to_end(organization_id)
+            return entry.organization
+        return await self._catch_up(organization_id, version)
+
+    async def _catch_up(self, organization_id: str, version: Version | None) -> Organization | None:
+        while version is not None:
+            entry = self._entries.get(organization_id)
+            if entry is not None and entry.organization.version.number >= version.number:
+                if entry.organization.version == version:
+                    return entry.organization
+                # Either our own commit came between question and answer, or the database has lost commits (it
+                # was restored, or another took its place). A second question, put after the entry was
+                # committed, tells which.
+                version = await self._source.version(organization_id)
+                if version is None or version.number <= entry.organization.version.number:
+                    if version == entry.organization.version:
+                        return entry.organization
+                    self._drop(organization_id)
+                continue
+            organization = await self._load(organization_id)
+            # A load that began before our question may be older than its answer: then load again.
+            if organization is None or organization.version.number >= version.number:
+                return organization
+        self._drop(organization_id)
+        return None
+
+    async def _load(self, organization_id: str) -> Organization | None:
+        """Everybody who misses the same organization waits for one load of it."""
+        load = self._loads.get(organization_id)
+        if load is None:
+            load = asyncio.create_task(self._load_now(organization_id))
+            self._loads[organization_id] = load
+            load.add_done_callback(lambda _: self._loads.pop(organization_id))
+        return await asyncio.shield(load)
+
+    async def _load_now(self, organization_id: str) -> Organization | None:
+        while True:
+            clearings = self._clearings
+            entry = self._entries.get(organization_id)
+            known = entry.organization if entry is not None else None
+            found = await self._source.changed_since(organization_id, known.version.number if known else -1)
+            if found is None:
+                return None
+            if known is None:
+                return self.keep(founded(organization_id, found.version, found.records))
+            if clearings == self._clearings:
+                return self.keep(apply(known, [Put(record) for record in found.records], found.version))
+
+    def keep(self, organization: Organization) -> Organization:
+        """Keep a committed version, unless a newer one is here; the newer of the two."""
+        entry = self._entries.get(organization.id)
+        if entry is not None and entry.organization.version.number >= organization.version.number:
+            return entry.organization
+        self._drop(organization.id)
+        entry = self._entries[organization.id] = _Entry(organization)
+        self._bytes += entry.bytes
+        # The newest stays, however large: otherwise it would be loaded again for each request.
+        while len(self._entries) > 1 and (
+            len(self._entries) > self._limits.organizations_max or self._bytes > self._limits.bytes_max
+        ):
+            self._drop(next(iter(self._entries)))
+        return organization
+
+    def answers(self, organization: Organization) -> dict[Any, bytes]:
+        """Encoded answers kept as long as this very version is; empty, and not kept, where it is not cached."""
+        entry = self._entries.get(organization.id)
+        return entry.answers if entry is not None and entry.organization is organization else {}
+
+    def clear(self) -> None:
+        """Forget everything: after the connection to the database was lost, since another may take its place."""
+        self._entries.clear()
+        self._bytes = 0
+        self._clearings += 1
+
+    def _drop(self, organization_id: str) -> None:
+        entry = self._entries.pop(organization_id, None)
+        if entry is not None:
+            self._bytes -= entry.bytes
+
+
+def _estimate(organization: Organization) -> int:
+    credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
+    small = len(organization.tags) + len(organization.wallets) + len(organization.contract_interfaces)
+    return (
+        (len(organization.users) + 1) * _USER_BYTES + credentials * _CREDENTIAL_BYTES + small * _SMALL_RECORD_BYTES
+    )

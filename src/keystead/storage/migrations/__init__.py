@@ -1,0 +1,1 @@
+"""Alembic's folder: `env.py` is its entry, `versions/` holds the steps."""

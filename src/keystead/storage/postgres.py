@@ -1,0 +1,97 @@
+"""The store over PostgreSQL: any number of processes on any number of machines.
+
+Here: reading, and asking for versions together. Not here: writing (`postgres_committer`).
+
+Why a read is fresh: every statement is sent after the read began, to the server that commits, and at READ
+COMMITTED it sees whatever was committed when it arrived.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+
+from keystead.api.errors import ServiceError
+from keystead.organizations.organization import Version
+from keystead.storage.base import DatabaseStore, Pending, unavailable
+from keystead.storage.cache import CacheLimits
+from keystead.storage.dialects import PostgresDialect, Statement
+from keystead.storage.postgres_committer import PostgresCommitter
+from keystead.storage.postgres_connections import Connections
+
+_COMMIT_LANES = 4
+_READ_CONNECTIONS = 6
+
+
+class PostgresStore(DatabaseStore):
+    """Uses at most ten connections: four to commit, six to read."""
+
+    def __init__(self, url: str, limits: CacheLimits, *, timeout_s: float) -> None:
+        dialect = PostgresDialect()
+        super().__init__(dialect, limits)
+        self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
+        self._writers = Connections(url, size=_COMMIT_LANES, timeout_s=timeout_s, lost=self._cache.clear)
+        self._committer = PostgresCommitter(self._writers, dialect, self._settle, lanes=_COMMIT_LANES)
+        self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
+        self._asking: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def version(self, organization_id: str) -> Version | None:
+        """While one question is under way, those who come collect; the next one answers them all."""
+        answer: asyncio.Future[Version | None] = asyncio.get_running_loop().create_future()
+        self._askers.append((organization_id, answer))
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask())
+        return await answer
+
+    async def _ask(self) -> None:
+        try:
+            while self._askers:
+                askers, self._askers = self._askers, []
+                await self._answer(askers)
+        finally:
+            self._asking = None
+
+    async def _answer(self, askers: Sequence[tuple[str, asyncio.Future[Version | None]]]) -> None:
+        try:
+            ids = list({organization_id for organization_id, _ in askers})
+            found = await self._rows(self._reads.versions, [ids])
+        except ServiceError as error:
+            for _, answer in askers:
+                if not answer.done():
+                    answer.set_exception(error)
+            return
+        versions = {organization_id: Version(number, changed_by) for organization_id, number, changed_by in found}
+        for organization_id, answer in askers:
+            if not answer.done():
+                answer.set_result(versions.get(organization_id))
+
+    async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        if self._closed:
+            raise unavailable("is being closed")
+        async with self._readers.lend() as connection:
+            try:
+                found: Sequence[Sequence[Any]] = await connection.fetch(statement.sql, *arguments)
+            except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
+                return []  # PostgreSQL's text cannot hold U+0000: nothing stored has this id
+            return found
+
+    def _hand_in(self, pending: Pending) -> None:
+        if self._closed:
+            self._settle([(pending, unavailable("is being closed"))])
+        else:
+            self._committer.hand_in(pending)
+
+    async def ready(self) -> None:
+        """Raises Unavailable unless the server answers a query."""
+        await self.schema_revision()
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._committer.close()
+            await self._readers.close()
+            await self._writers.close()

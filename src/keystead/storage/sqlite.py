@@ -1,0 +1,91 @@
+"""The store over SQLite: one file, any number of processes on one machine.
+
+Here: reading, on the event loop's thread, because it takes microseconds. Not here: writing (`sqlite_writer`).
+
+Why a read is fresh: with WAL each statement begins on the newest committed state of the file, whichever process
+committed it. No transaction stays open between two reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from keystead.organizations.organization import Version
+from keystead.storage.base import DatabaseStore, NotMigrated, Pending, unavailable
+from keystead.storage.cache import CacheLimits
+from keystead.storage.dialects import SqliteDialect, Statement
+from keystead.storage.sqlite_connection import DatabaseFile, translated
+from keystead.storage.sqlite_writer import SqliteWriter
+
+_READ_LOCK_WAIT_S = 1.0
+"""Readers wait only while another process recovers the log after a crash. The event loop stands still meanwhile."""
+
+
+class SqliteStore(DatabaseStore):
+    def __init__(self, path: Path, limits: CacheLimits, *, lock_wait_s: float) -> None:
+        dialect = SqliteDialect()
+        super().__init__(dialect, limits)
+        self._version_sql = self._reads.version.sql
+        self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
+        self._cursor: sqlite3.Cursor | None = None
+        self._closed = False
+        self._writer = SqliteWriter(
+            DatabaseFile(path, lock_wait_s=lock_wait_s), dialect, self._settle, self._forget
+        )
+
+    async def version(self, organization_id: str) -> Version | None:
+        try:
+            cursor = self._cursor or self._reader()
+            found = cursor.execute(self._version_sql, (organization_id,)).fetchone()
+            if found is None:
+                return None
+            cursor.fetchone()  # the statement ends here, and its read transaction with it
+        except sqlite3.Error as error:
+            self._forget()
+            raise translated(error) from error
+        return Version(found[0], found[1])
+
+    async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        try:
+            return (self._cursor or self._reader()).execute(statement.sql, arguments).fetchall()
+        except sqlite3.Error as error:
+            refusal = translated(error)
+            if not isinstance(refusal, NotMigrated):
+                self._forget()
+            raise refusal from error
+
+    def _hand_in(self, pending: Pending) -> None:
+        if self._closed:
+            self._settle([(pending, unavailable("is being closed"))])
+        else:
+            self._writer.hand_in(pending)
+
+    async def ready(self) -> None:
+        """Raises Unavailable unless the file is there and can be read."""
+        if not self._file.is_still_there():
+            self._forget()
+        await self.schema_revision()
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._writer.close()
+            self._forget()
+
+    def _reader(self) -> sqlite3.Cursor:
+        if self._closed:
+            raise unavailable("is being closed")
+        self._cursor = self._file.connect().cursor()
+        return self._cursor
+
+    def _forget(self) -> None:
+        """After an error, or when the writer lost the file: read from whatever is there now."""
+        self._cache.clear()
+        if self._cursor is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._cursor.connection.close()
+            self._cursor = None

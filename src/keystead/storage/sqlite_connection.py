@@ -1,0 +1,67 @@
+"""The file of a SQLite database: connecting to it, noticing that it is gone, and what its errors mean.
+
+Here: settings of every connection. Not here: what is done with them (`sqlite`, `sqlite_writer`, `schema`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from keystead.api.errors import Unavailable
+from keystead.storage.base import NotMigrated, unavailable
+
+_PAGES_UNTIL_CHECKPOINT = 4000
+
+
+class DatabaseFile:
+    """`lock_wait_s`: how long a statement waits for other processes before Unavailable."""
+
+    def __init__(self, path: Path, *, lock_wait_s: float) -> None:
+        self.path = path
+        self._lock_wait_s = lock_wait_s
+        self._identity: tuple[int, int] | None = None
+
+    def connect(self, *, create: bool = False) -> sqlite3.Connection:
+        """A connection without implicit transactions. A file that is missing is not created unless asked."""
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
+            uri=True,
+            timeout=self._lock_wait_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            connection.execute("PRAGMA synchronous=FULL")
+            # macOS: a plain fsync there leaves the data in the drive's own cache.
+            connection.execute("PRAGMA fullfsync=ON")
+            connection.execute(f"PRAGMA wal_autocheckpoint={_PAGES_UNTIL_CHECKPOINT}")
+            self._identity = self._found()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def is_still_there(self) -> bool:
+        """Whether the path still leads to the file that was connected to last: SQLite itself would go on writing
+        to a file that was deleted or replaced."""
+        return self._found() == self._identity
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+
+def translated(error: sqlite3.Error) -> Unavailable:
+    """What a caller may be told. SQLite's messages name no values."""
+    if "no such table" in str(error):
+        refusal: Unavailable = NotMigrated()
+    else:
+        refusal = unavailable(f"did not do this ({error})")
+    refusal.__cause__ = error
+    return refusal

@@ -1,0 +1,164 @@
+"""The one thread of a process that writes to its SQLite database: all commits that wait share a transaction.
+
+Here: the thread, its connection, transactions, and what their errors mean. Not here: reading (`sqlite`), which
+commits fit together (`groups`).
+
+Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so between the compare-and-swap of a
+version and COMMIT no other process writes. With synchronous=FULL, COMMIT returns once the log is on disk, and
+only then is any outcome reported. A transaction that is not wholly as wanted is rolled back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+
+from keystead.activities.store import CommitOutcome
+from keystead.api.errors import Unavailable
+from keystead.storage.base import Pending, already_there, unwritten
+from keystead.storage.dialects import Row, SqliteDialect
+from keystead.storage.groups import Group, gather
+from keystead.storage.sqlite_connection import DatabaseFile, translated
+from keystead.storage.writes import IF_SKIPPED, SQLITE_ROWS_AT_ONCE, move, sqlite_inserts
+
+Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
+
+_GROUP_MAX = 256
+"""How many commits share a transaction at most, so that the first does not wait for ever more."""
+
+
+class SqliteWriter:
+    """Takes commits from the event loop and gives their outcomes back to it, in the order they came.
+
+    `settle` runs on the event loop, `lost` too: after the connection had to be made anew.
+    """
+
+    def __init__(
+        self,
+        file: DatabaseFile,
+        dialect: SqliteDialect,
+        settle: Callable[[Settled], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._file = file
+        self._move = move(dialect)
+        self._inserts = sqlite_inserts(dialect)
+        self._settle = settle
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._waiting: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
+        self._ended = self._loop.create_future()
+        self._connection: sqlite3.Connection | None = None
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._thread.start()
+
+    def hand_in(self, pending: Pending) -> None:
+        self._waiting.put(pending)
+
+    async def close(self) -> None:
+        """Returns when everything handed in is settled and the connection closed."""
+        self._waiting.put(None)
+        await self._ended
+        self._thread.join()
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            self._tell(self._settle, self._outcomes(batch))
+        self._disconnect()
+        self._tell(self._ended.set_result, None)
+
+    def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
+        # A loop that was closed without closing the store first has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+    def _next_batch(self) -> list[Pending]:
+        """Waits for a commit, then takes all that are there. Empty: closing, and everything is done."""
+        batch: list[Pending] = []
+        pending = self._waiting.get()
+        while pending is not None:
+            batch.append(pending)
+            if len(batch) == _GROUP_MAX or self._waiting.empty():
+                return batch
+            pending = self._waiting.get()
+        if batch:
+            self._waiting.put(None)  # the end comes after this batch
+        return batch
+
+    def _outcomes(self, batch: Sequence[Pending]) -> Settled:
+        """All together if all of them hold, else each in a transaction of its own, in their order."""
+        outcome = self._attempt(batch)
+        if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
+            return [(pending, outcome) for pending in batch]
+        settled: list[tuple[Pending, CommitOutcome | Exception]] = []
+        for pending in batch:
+            # While the database does not answer, each would wait for it as long as the one before.
+            outcome = outcome if isinstance(outcome, Unavailable) else self._attempt([pending])
+            settled.append((pending, outcome))
+        return settled
+
+    def _attempt(self, batch: Sequence[Pending]) -> CommitOutcome | Exception:
+        try:
+            group = gather(pending.rows for pending in batch)
+            return CommitOutcome.CONFLICT if group is None else self._transact(group)
+        except sqlite3.IntegrityError as error:
+            return already_there(error)
+        except sqlite3.Error as error:
+            self._disconnect()
+            return translated(error)
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits; the thread must go on
+            self._disconnect()
+            return unwritten(error)
+
+    def _transact(self, group: Group) -> CommitOutcome:
+        connection = self._connected()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            outcome = self._write(connection, group)
+            connection.execute("COMMIT" if outcome is CommitOutcome.COMMITTED else "ROLLBACK")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return outcome
+
+    def _write(self, connection: sqlite3.Connection, group: Group) -> CommitOutcome:
+        for step in group.moves:
+            arguments = self._move.arguments(step.parameters())
+            if connection.execute(self._move.sql, arguments).rowcount != 1:
+                return CommitOutcome.CONFLICT
+        for table, statements in self._inserts.items():
+            if rows := group.rows.get(table):
+                inserted = _insert(connection, statements, rows)
+                if inserted != len(rows) and table in IF_SKIPPED:
+                    return IF_SKIPPED[table]
+        return CommitOutcome.COMMITTED
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and not self._file.is_still_there():
+            self._disconnect()
+        if self._connection is None:
+            self._connection = self._file.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        """The next transaction begins with a fresh connection, whatever state the error left this one in."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+            self._tell(self._lost)
+
+
+def _insert(connection: sqlite3.Connection, statements: dict[int, str], rows: Sequence[Row]) -> int:
+    inserted = done = 0
+    for at_once in SQLITE_ROWS_AT_ONCE:
+        while len(rows) - done >= at_once:
+            values = [value for row in rows[done : done + at_once] for value in row]
+            inserted += connection.execute(statements[at_once], values).rowcount
+            done += at_once
+    return inserted

@@ -1,0 +1,98 @@
+"""Every storage test runs on both databases: `database` makes empty ones, `store` is open over a founded one."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from tests.postgres import PostgresServer, running_postgres
+
+from keystead.storage.base import DatabaseStore
+from keystead.storage.open import open_store
+from keystead.storage.schema import migrate
+
+ENGINES = ("sqlite", "postgres")
+MakeDatabase = Callable[[], str]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "keystead.db"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer) -> str:
+    url = postgres.create_database()
+    migrate(url)
+    return url.rpartition("/")[2]
+
+
+@pytest.fixture
+def new_sqlite(sqlite_template: Path, tmp_path: Path) -> MakeDatabase:
+    def make() -> str:
+        path = tmp_path / f"{secrets.token_hex(4)}.db"
+        shutil.copy(sqlite_template, path)
+        return f"sqlite:///{path}"
+
+    return make
+
+
+@pytest.fixture
+def new_postgres(postgres: PostgresServer, postgres_template: str) -> MakeDatabase:
+    def make() -> str:
+        name = f"test_{secrets.token_hex(8)}"
+
+        async def create() -> None:
+            connection: Any = await asyncpg.connect(postgres.url())
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+            await connection.close()
+
+        asyncio.run(create())
+        return postgres.url(name)
+
+    return make
+
+
+@pytest.fixture(params=ENGINES)
+def new_database(request: pytest.FixtureRequest) -> MakeDatabase:
+    """Makes migrated, empty databases of one engine."""
+    make: MakeDatabase = request.getfixturevalue(f"new_{request.param}")
+    return make
+
+
+@pytest.fixture
+def database(new_database: MakeDatabase) -> str:
+    return new_database()
+
+
+@asynccontextmanager
+async def opened(url: str, **settings: Any) -> AsyncIterator[DatabaseStore]:
+    store = await open_store(url, **settings)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def running(test: Awaitable[None]) -> None:
+    """Run a test's coroutine in a loop of its own."""
+
+    async def run() -> None:
+        await test
+
+    asyncio.run(run())

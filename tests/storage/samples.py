@@ -1,0 +1,259 @@
+"""An organization and commits to it, as the activity road would hand them in."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import Commit, OrganizationChange
+from keystead.api.enums import (
+    ActivityStatus,
+    AddressFormat,
+    AuthenticatorTransport,
+    CredentialType,
+    Curve,
+    PathFormat,
+    SmartContractInterfaceType,
+    TagType,
+    VoteSelection,
+)
+from keystead.api.identifiers import new_id
+from keystead.api.records import (
+    ApiKey,
+    AppProof,
+    Authenticator,
+    Credential,
+    Status,
+    Tag,
+    Timestamp,
+    User,
+    Vote,
+    Wallet,
+    WalletAccount,
+)
+from keystead.organizations.attachments import Attachment, InterfaceText, NewAccount, SealedSecret
+from keystead.organizations.lookups import Lookup, lookups
+from keystead.organizations.organization import (
+    ContractInterface,
+    DataKey,
+    Organization,
+    Profile,
+    Put,
+    Record,
+    RootQuorum,
+    Sealed,
+    Version,
+    apply,
+    founded,
+)
+
+NOW_MS = 1_763_751_180_123
+NOW = Timestamp.from_ms(NOW_MS)
+TYPE = "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE"
+_serial = itertools.count()
+
+
+def a_user(name: str = "Ada", *, public_key: str | None = None) -> User:
+    """A user with an API key and a passkey."""
+    serial = next(_serial)
+    return User(
+        user_id=new_id(),
+        user_name=name,
+        user_email="ada@example.com",
+        authenticators=(
+            Authenticator(
+                transports=(AuthenticatorTransport.USB,),
+                attestation_type="none",
+                aaguid="AAAAAAAAAAAAAAAAAAAAAA",
+                credential_id=f"credential-{serial}",
+                model="",
+                credential=Credential(public_key="cose", type=CredentialType.WEBAUTHN_AUTHENTICATOR),
+                authenticator_id=new_id(),
+                authenticator_name="a key ring",
+                created_at=NOW,
+                updated_at=NOW,
+            ),
+        ),
+        api_keys=(
+            ApiKey(
+                credential=Credential(
+                    public_key=public_key or f"02{serial:064x}", type=CredentialType.API_KEY_P256
+                ),
+                api_key_id=new_id(),
+                api_key_name="laptop",
+                created_at=NOW,
+                updated_at=NOW,
+                expiration_seconds="3600",
+            ),
+        ),
+        user_tags=(),
+        oauth_providers=(),
+        mfa_policies=(),
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def a_tag() -> Tag:
+    return Tag(tag_id=new_id(), tag_name="ops \u0000 ü", tag_type=TagType.USER, created_at=NOW, updated_at=NOW)
+
+
+def a_wallet() -> Wallet:
+    return Wallet(
+        wallet_id=new_id(), wallet_name="cold", created_at=NOW, updated_at=NOW, exported=False, imported=False
+    )
+
+
+def an_interface() -> ContractInterface:
+    return ContractInterface(
+        id=new_id(),
+        address="0x" + "ab" * 20,
+        type=SmartContractInterfaceType.ETHEREUM,
+        label="token",
+        notes="",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def an_account(organization_id: str, wallet_id: str, index: int = 0) -> NewAccount:
+    path = f"m/44'/60'/0'/0/{index}"
+    account = WalletAccount(
+        wallet_account_id=new_id(),
+        organization_id=organization_id,
+        wallet_id=wallet_id,
+        curve=Curve.SECP256K1,
+        path_format=PathFormat.BIP32,
+        path=path,
+        address_format=AddressFormat.ETHEREUM,
+        address=f"0x{index:040x}",
+        created_at=NOW,
+        updated_at=NOW,
+        public_key=f"02{index:064x}",
+    )
+    return NewAccount(account, path.replace("'", "h"))
+
+
+def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = ()) -> Organization:
+    """One of every kind of record."""
+    users = users or (a_user(),)
+    records: list[Record] = [
+        Profile(
+            name="Keystead GmbH",
+            root_quorum=RootQuorum(1, (users[0].user_id,)),
+            created_at=NOW,
+            parent_id=parent_id,
+            features={"FEATURE_NAME_WEBHOOK": "https://example.com"},
+        ),
+        DataKey(Sealed("master", b"\x00\xffciphertext")),
+        *users,
+        a_tag(),
+        a_wallet(),
+        an_interface(),
+    ]
+    return founded(new_id(), Version(1, new_id()), records)
+
+
+def an_activity(organization: Organization, *, fingerprint: str | None = None, padding: int = 0) -> Activity:
+    """Completed, with the vote of its submitter."""
+    activity_id = new_id()
+    user = organization.users_in_order()[0]
+    request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": "x" * padding}).encode()
+    return Activity(
+        id=activity_id,
+        organization_id=organization.id,
+        type=TYPE,
+        status=ActivityStatus.COMPLETED,
+        fingerprint=fingerprint or f"sha256:{next(_serial):064x}",
+        request=request,
+        result={"createSmartContractInterfaceResult": msgspec.Raw(b'{"smartContractInterfaceId":"1"}')},
+        votes=(a_vote(activity_id, user, request),),
+        app_proofs=(),
+        failure=None,
+        created_at_ms=NOW_MS,
+        updated_at_ms=NOW_MS,
+    )
+
+
+def a_vote(activity_id: str, user: User, signed: bytes) -> Vote:
+    return Vote(
+        id=new_id(),
+        user_id=user.user_id,
+        user=user,
+        activity_id=activity_id,
+        selection=VoteSelection.APPROVED,
+        message=signed.decode(),
+        public_key=user.api_keys[0].credential.public_key,
+        signature="3045" + "00" * 69,
+        scheme="SIGNATURE_SCHEME_TK_API_P256",
+        created_at=NOW,
+    )
+
+
+AN_APP_PROOF = AppProof(
+    scheme="SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", public_key="04" * 130, proof_payload="{}", signature="00" * 64
+)
+A_FAILURE = Status(code=3, message="no", details=({"@type": "x", "n": 1},))
+
+
+@dataclass
+class Road:
+    """The activity road in miniature: each step foresees the organization that the next one begins from."""
+
+    head: Organization
+    submitted: list[Activity] = field(default_factory=list)
+
+    def step(
+        self,
+        *changes: Record,
+        attachments: tuple[Attachment, ...] = (),
+        fingerprint: str | None = None,
+        padding: int = 0,
+    ) -> Commit:
+        """A commit that changes records (an interface with its text where none are named)."""
+        if not changes:
+            interface = an_interface()
+            changes = (interface,)
+            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + "y" * padding),)
+        activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
+        before = self.head
+        puts = tuple(Put(record) for record in changes)
+        self.head = apply(before, puts, Version(before.version.number + 1, activity.id))
+        found: frozenset[Lookup] = frozenset(
+            lookup for record in changes if isinstance(record, User) for lookup in lookups(record)
+        )
+        change = OrganizationChange(
+            before=before.version, after=self.head, changes=puts, attachments=attachments, lookups=found
+        )
+        self.submitted.append(activity)
+        return Commit(organization_id=before.id, activity=activity, change=change)
+
+    def signing(self, *, fingerprint: str | None = None) -> Commit:
+        """A commit that changes no record."""
+        activity = an_activity(self.head, fingerprint=fingerprint)
+        self.submitted.append(activity)
+        return Commit(organization_id=self.head.id, activity=activity, change=None)
+
+    def suborganization(self, child: Organization) -> Commit:
+        """A commit by this organization that founds another."""
+        change = OrganizationChange(
+            before=None,
+            after=child,
+            changes=tuple(Put(record) for record in (child.profile, child.data_key, *child.users_in_order())),
+            attachments=(),
+            lookups=frozenset(lookup for user in child.users_in_order() for lookup in lookups(user)),
+        )
+        return Commit(organization_id=self.head.id, activity=an_activity(self.head), change=change)
+
+
+def with_more(activity: Activity, **changes: object) -> Activity:
+    return replace(activity, **changes)
+
+
+def a_secret(record_id: str) -> SealedSecret:
+    return SealedSecret(record_id, "wallet-mnemonic", Sealed("data", b"\x00\x01"))
