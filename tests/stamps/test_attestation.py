@@ -326,6 +326,35 @@ def test_a_broken_statement_is_refused(
     assert len(message) < 400
 
 
+def with_statement(passkey: Passkey, cbor: bytes) -> dict[str, str]:
+    """A packed attestation whose statement is `cbor`, which no encoder would write."""
+    registration = passkey.register()
+    length = bytes([0x58, len(registration.authenticator_data)])
+    attestation = (
+        b"\xa3\x63fmt\x66packed\x67attStmt" + cbor + b"\x68authData" + length + registration.authenticator_data
+    )
+    return registration.attest("packed", {}) | {"attestation_object": encode_base64url(attestation)}
+
+
+HOSTILE = {
+    "nested without end": b"\xa1\x61x" + b"\x81" * 20000 + b"\x01",
+    "maps nested without end": b"\xa1\x61x" * 9000 + b"\x01",
+    "nested as far as is read": b"\xa1\x61x" + b"\x81" * 300 + b"\x01",
+    "holding itself": b"\xd8\x1c\xa1\x61x\xd8\x1d\x00",
+    "a signature holding itself": b"\xa1\x63sig\xd8\x1c\x81\xd8\x1d\x00",
+    "certificates holding themselves": b"\xa1\x63x5c\xd8\x1c\x81\xd8\x1d\x00",
+    "a list of a trillion": b"\xa1\x61x\x9b\x00\x00\x00\xff\xff\xff\xff\xff",
+    "two gigabytes": b"\xa1\x61x\x5a\x7f\xff\xff\xff",
+    "a number of all digits": b"\xa1\x61x\xc5\x82\x1b\x00\xff\xff\xff\xff\xff\xff\xff\x01",
+    "one name twice": b"\xa2\x63alg\x26\x63alg\x26",
+}
+
+
+@pytest.mark.parametrize("cbor", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_cbor_is_refused(cbor: bytes, passkey: Passkey) -> None:
+    assert "__cause__" not in refusal(with_statement(passkey, cbor))
+
+
 @dataclass(frozen=True)
 class Wrong:
     name: str

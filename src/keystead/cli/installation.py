@@ -1,6 +1,6 @@
 """`keystead init` and `keystead serve`: a production installation, founded once and then served.
 
-Here: flags, their environment variables, what is checked before the start. Not here: founding and serving (`server`).
+Here: flags, their environment variables, checks before the start. Not here: founding and serving (`server`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DatabaseUrl = Annotated[
     str,
     typer.Option(
         envvar="KEYSTEAD_DATABASE_URL",
-        help="postgresql://… or sqlite:///FILE. A URL with a password belongs in the variable, not on the command line.",
+        help="postgresql://… or sqlite:///FILE. One with a password belongs in the variable, not on a command line.",
     ),
 ]
 
@@ -49,7 +49,7 @@ def init(
     user_email: Annotated[str, typer.Option(help="E-mail address of the root user.")] = "",
     api_public_key: Annotated[
         str,
-        typer.Option(help="P-256 public key of the root user, compressed hex. One is made where it is missing."),
+        typer.Option(help="P-256 public key of the root user, compressed hex. Missing: a pair is made."),
     ] = "",
     credentials: Annotated[
         Path | None, typer.Option(help="Where to write the credentials of a key that is made here.")

@@ -56,6 +56,6 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - a command's last resort: one line, never a traceback unasked
         Failure.report(failure)
         sys.exit(1)

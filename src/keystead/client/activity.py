@@ -1,50 +1,22 @@
-"""Activities as a client sees them: the record, and what submitting one gives.
+"""What submitting an activity gives: its result, or that it waits for approval.
 
-Not here: the generated classes that add each operation's own result (`shapes`), and sending (`client`).
+Not here: the generated classes that add the fields of each operation's own result (`shapes`), and sending
+(`client`).
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.records import AppProof, Status, Timestamp, Vote, Wire
+from keystead.api.records import Activity, Wire
 from keystead.client.errors import ActivityFailed, ActivityNotCompleted, ProtocolError
 from keystead.client.leniency import converted
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
-
-
-class Activity(Wire, frozen=True):
-    """The record of a change: what was asked, who voted, what came of it.
-
-    `intent` and `result` hold one member each as JSON, `result` none until the activity is completed.
-    `fingerprint` is what an approval or a rejection names. `can_approve` and `can_reject` speak of the caller.
-    """
-
-    id: str
-    organization_id: str
-    status: ActivityStatus
-    type: str
-    intent: dict[str, Any]
-    result: dict[str, Any]
-    votes: tuple[Vote, ...]
-    fingerprint: str
-    can_approve: bool
-    can_reject: bool
-    created_at: Timestamp
-    updated_at: Timestamp
-    app_proofs: tuple[AppProof, ...] = ()
-    failure: Status | None = None
-
-
-class ActivityAnswer(Wire, frozen=True):
-    """The answer to every submission."""
-
-    activity: Activity
 
 
 class Submitted(Generic[ResultT]):

@@ -80,7 +80,7 @@ def refusal(
     try:
         told = _decoder(_Refusal).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        told = _Refusal(code=2, message=f"{path} was answered with an error that is none of this API's: {_shown(body)}")
+        told = _Refusal(code=2, message=f"{path} was refused in no form of this API: {_shown(body)}")
     return _refusal_class(status, told.code)(
         told.message,
         http_status=status,

@@ -13,7 +13,8 @@ from typing import Any, Self
 
 import httpx
 
-from keystead.client.activity import ActivityAnswer, SubmittedT
+from keystead.api.records import ActivityResponse
+from keystead.client.activity import SubmittedT
 from keystead.client.answers import read_answer, refusal
 from keystead.client.base import BaseClient, submission
 from keystead.client.calls import AnswerT
@@ -119,7 +120,7 @@ class Client(BaseClient[httpx.Client], Operations):
     ) -> SubmittedT:
         body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
         prepared = self.prepare(f"submit/{submitted.operation}", body)
-        return submitted(read_answer(prepared.path, self.send(prepared), ActivityAnswer).activity)
+        return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.Client:
         return httpx.Client()
@@ -216,7 +217,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     ) -> SubmittedT:
         body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
         prepared = await self._prepare(f"submit/{submitted.operation}", body)
-        return submitted(read_answer(prepared.path, await self.send(prepared), ActivityAnswer).activity)
+        return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient()

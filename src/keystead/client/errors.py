@@ -7,10 +7,9 @@ No message and no attribute ever holds a private key.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from keystead.client.activity import Activity
+from keystead.api.records import Activity
 
 
 class KeysteadError(Exception):

@@ -49,7 +49,11 @@ class Address(msgspec.Struct, frozen=True):
     organization_id: str
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
+        try:
+            parts = urlsplit(self.base_url)
+            _ = parts.port
+        except ValueError as refused:
+            raise UsageError(f"the base URL is none: {refused}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError("the base URL must be like http://localhost:8080 or https://keys.example.com")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
@@ -85,7 +89,9 @@ def short_path(path: str) -> str:
     return f"{match['kind']}/{match['name']}"
 
 
-def whole_body(path: str, body: Mapping[str, Any], organization_id: str, activity_types: Mapping[str, str]) -> bytes:
+def whole_body(
+    path: str, body: Mapping[str, Any], organization_id: str, activity_types: Mapping[str, str]
+) -> bytes:
     """The bytes of a request to this short path: `body`, and what of the envelope it leaves out.
 
     Raises UsageError for a submission without a type, if `activity_types` knows none for its name.

@@ -45,7 +45,7 @@ class Tries:
         self._failed = 0
 
     def time_left_s(self, now_s: float) -> float:
-        """Seconds until the deadline, and more than none: a time-out of 0 means different things to different parts."""
+        """Seconds until the deadline, and never 0, which as a time-out may mean none at all."""
         return max(self._deadline_s - now_s, 0.001)
 
     def pause_after(self, failure: KeysteadError, now_s: float) -> float | None:

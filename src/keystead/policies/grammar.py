@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from keystead.policies.syntax import (
@@ -117,8 +116,16 @@ def _check_depth(tree: Node) -> None:
     while waiting:
         node, depth = waiting.pop()
         if depth > DEPTH_MAX:
-            raise ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", node.at)
+            raise _too_deep(node.at)
         waiting.extend((part, depth + 1) for part in parts(node))
+
+
+def _too_deep(at: Place) -> ExpressionRefused:
+    return ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", at)
+
+
+def _joined(operator: str, operands: list[Node]) -> Node:
+    return operands[0] if len(operands) == 1 else Junction(operands[0].at, operator, tuple(operands))
 
 
 class _Parser:
@@ -160,33 +167,31 @@ class _Parser:
             self._fail(expected or f"`{text}`")
 
     def _expression(self) -> Node:
-        # Every way to nest passes here or through `_negation`, so counting in these two bounds the recursion.
-        return self._deeper(lambda: self._junction("||", lambda: self._junction("&&", self._negation)))
-
-    def _deeper(self, parsed: Callable[[], Node]) -> Node:
+        """Disjunction and conjunction at once: one level of nesting costs few frames of Python's stack."""
         if self._depth >= DEPTH_MAX:
-            raise ExpressionRefused(
-                f"the expression is nested more than {DEPTH_MAX} levels deep", self._token.at
-            )
+            raise _too_deep(self._token.at)
         self._depth += 1
-        node = parsed()
+        alternatives = []
+        while True:
+            operands = [self._negation()]
+            while self._accept("&&"):
+                operands.append(self._negation())
+            alternatives.append(_joined("&&", operands))
+            if not self._accept("||"):
+                break
         self._depth -= 1
-        return node
-
-    def _junction(self, operator: str, operand: Callable[[], Node]) -> Node:
-        first = operand()
-        if not self._sees(operator):
-            return first
-        operands = [first]
-        while self._accept(operator):
-            operands.append(operand())
-        return Junction(first.at, operator, tuple(operands))
+        return _joined("||", alternatives)
 
     def _negation(self) -> Node:
-        at = self._token.at
-        if self._accept("!"):
-            return Not(at, self._deeper(self._negation))
-        return self._comparison()
+        negated: list[Place] = []
+        while self._sees("!"):
+            negated.append(self._take().at)
+            if len(negated) > DEPTH_MAX:
+                raise _too_deep(negated[-1])
+        node = self._comparison()
+        for at in reversed(negated):
+            node = Not(at, node)
+        return node
 
     def _comparison(self) -> Node:
         left = self._postfix()
@@ -200,7 +205,7 @@ class _Parser:
 
     def _postfix(self) -> Node:
         node = self._primary()
-        while True:
+        for _ in range(DEPTH_MAX):
             if self._accept("."):
                 node = self._member(node)
             elif self._sees("["):
@@ -214,6 +219,7 @@ class _Parser:
                     self._require("]", "`..` or `]`")
             else:
                 return node
+        raise _too_deep(self._token.at)
 
     def _member(self, of: Node) -> Node:
         if self._token.kind != "name":

@@ -50,6 +50,7 @@ from keystead.stamps.ceremony import (
     ClientData,
     read_authenticator_data,
     read_client_data,
+    reason,
 )
 from keystead.stamps.cose import load_cose_key
 
@@ -256,7 +257,7 @@ def _check_statement(
             **{name: arguments[name] for name in names},
         )
     except (WebAuthnException, ValueError) as exc:
-        raise ValueError(f"{attestation.fmt} statement: {exc}") from exc
+        raise ValueError(f"{attestation.fmt} statement: {reason(exc)}") from exc
     except _PARSER_ERRORS as exc:
         raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
     if not verified:

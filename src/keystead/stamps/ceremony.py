@@ -48,7 +48,12 @@ def read_authenticator_data(data: bytes) -> AuthenticatorData:
         parsed = parse_authenticator_data(data)
         parse_backup_flags(parsed.flags)
     except WebAuthnException as exc:
-        raise ValueError(f"authenticator data: {exc}") from exc
+        raise ValueError(f"authenticator data: {reason(exc)}") from exc
     if not parsed.flags.up:
         raise ValueError("the user was not present: the UP flag of the authenticator data is clear")
     return parsed
+
+
+def reason(exc: WebAuthnException | ValueError) -> str:
+    """The text of `exc` for a caller, who sees no __cause__."""
+    return str(exc).replace(" See __cause__ for more info", "")
