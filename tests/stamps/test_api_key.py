@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -211,9 +213,12 @@ def test_an_x_without_y_does_not_verify(scheme: StampScheme) -> None:
 @pytest.mark.parametrize("scheme", ORDERS)
 def test_a_stamp_made_by_hand_is_held_to_the_same_key_lengths(scheme: StampScheme) -> None:
     good = members(scheme)
-    uncompressed = Stamp("04" + "11" * 64, scheme, good["signature"])
+    curve = ec.SECP256R1() if scheme is StampScheme.API_P256 else ec.SECP256K1()
+    point = ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes.fromhex(good["publicKey"]))
+    uncompressed = point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint).hex()
+    verify_stamp(Stamp(good["publicKey"], scheme, good["signature"]), BODY)
     with pytest.raises(Unauthenticated):
-        verify_stamp(uncompressed, BODY)
+        verify_stamp(Stamp(uncompressed, scheme, good["signature"]), BODY)
 
 
 def integer(value: int, zeros: int = 0) -> bytes:
@@ -275,6 +280,37 @@ def test_a_signature_that_is_not_one_does_not_verify(scheme: StampScheme, case: 
     r, s = read_ecdsa_signature(bytes.fromhex(good["signature"]))
     wrong = case.write(r, s, ORDERS[scheme])
     assert refusal(header(good, signature=wrong.hex())) == "could not verify api key signature"
+
+
+NOT_DER = {
+    "nothing": "",
+    "one byte": "30",
+    "no integers": "3000",
+    "a set": "3106020101020101",
+    "length one more": "3007020101020101",
+    "length one less": "3005020101020101",
+    "a byte behind": "300602010102010100",
+    "a byte inside": "300702010102010100",
+    "one integer": "3003020101",
+    "three integers": "3009020101020101020101",
+    "an octet string": "3006040101020101",
+    "an integer of no bytes": "30050200020101",
+    "a second integer of no bytes": "30050201010200",
+    "an integer past the end": "3006020101020201",
+    "an integer past the end by far": "300602010102ff01",
+    "a tag without length": "300402010102",
+    "negative": "3006020180020101",
+    "negative, second": "3006020101020180",
+    "negative, in two bytes": "30070202ff01020101",
+    "length in the long form": "308106020101020101",
+    "length without end": "30800201010201010000",
+}
+
+
+@pytest.mark.parametrize("hex_text", NOT_DER.values(), ids=NOT_DER)
+def test_what_is_not_der_is_not_read(hex_text: str) -> None:
+    with pytest.raises(ValueError):
+        read_ecdsa_signature(bytes.fromhex(hex_text))
 
 
 @pytest.mark.parametrize("text", ["", "zz", "abc", " 30", "3044 0220", "é"])

@@ -88,7 +88,7 @@ def apple_anonymous(registration: Registration, issuer: Issuer) -> dict[str, str
     return registration.attest("apple", {"x5c": [der(certificate)]})
 
 
-def android(registration: Registration, issuer: Issuer, origin: bytes = b"\0") -> dict[str, str]:
+def android(registration: Registration, issuer: Issuer, origin: bytes = b"\0", more: bytes = b"") -> dict[str, str]:
     assert isinstance(registration.key, ec.EllipticCurvePrivateKey)
     purpose_sign = tlv(b"\xa1", tlv(b"\x31", b"\x02\x01\x02"))
     origin_generated = tlv(b"\xbf\x85\x3e", tlv(b"\x02", origin))
@@ -99,6 +99,7 @@ def android(registration: Registration, issuer: Issuer, origin: bytes = b"\0") -
         tlv(b"\x04"),
         tlv(b"\x30"),
         tlv(b"\x30", purpose_sign, origin_generated),
+        more,
     )
     extension = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.11129.2.1.17"), description)
     certificate = issuer.issue(registration.key.public_key(), extensions=[(extension, False)])
@@ -158,7 +159,7 @@ def tpm(registration: Registration, issuer: Issuer) -> dict[str, str]:
     )
 
 
-def safetynet(registration: Registration, issuer: Issuer) -> dict[str, str]:
+def safetynet(registration: Registration, issuer: Issuer, **changed: Any) -> dict[str, str]:
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "attest.android.com")])
     certificate = issuer.issue(GOOGLE.public_key(), subject)
     header = {"alg": "RS256", "x5c": [b64encode(der(certificate)).decode()]}
@@ -166,7 +167,7 @@ def safetynet(registration: Registration, issuer: Issuer) -> dict[str, str]:
         "nonce": b64encode(sha256(registration.signed).digest()).decode(),
         "timestampMs": int(time.time() * 1000),
         "basicIntegrity": True,
-    }
+    } | changed
     signed = ".".join(encode_base64url(json.dumps(part).encode()) for part in (header, payload))
     signature = GOOGLE.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
     response = f"{signed}.{encode_base64url(signature)}".encode()
@@ -249,6 +250,28 @@ def test_a_chain_to_nobody_we_know_is_refused(form: str, passkey: Passkey, issue
 
 def test_an_imported_android_key_is_refused(passkey: Passkey, issuer: Issuer, vendor: None) -> None:
     assert "origin" in refusal(android(passkey.register(), issuer, origin=b"\x02"))
+
+
+def test_an_android_key_described_in_no_known_way_is_refused(
+    passkey: Passkey, issuer: Issuer, vendor: None
+) -> None:
+    assert "cannot be read" in refusal(android(passkey.register(), issuer, more=b"\x30\x00\x02\x01"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"timestampMs": "now"}, {"timestampMs": 0}, {"basicIntegrity": False}, {"nonce": "AAAA"}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_safetynet_answer_that_does_not_say_so_is_refused(
+    changed: dict[str, Any], passkey: Passkey, issuer: Issuer, vendor: None
+) -> None:
+    assert "android-safetynet statement: " in refusal(safetynet(passkey.register(), issuer, **changed))
+
+
+def test_text_in_place_of_bytes_is_named(passkey: Passkey, issuer: Issuer) -> None:
+    arguments = edited(packed(passkey.register(), issuer), lambda a: a["attStmt"].update(sig="YWJj"))
+    assert "Expected `bytes | null`, got `str` - at `$.sig`" in refusal(arguments)
 
 
 def edited(arguments: dict[str, str], edit: Callable[[dict[str, Any]], Any]) -> dict[str, str]:
@@ -390,7 +413,7 @@ WRONG = [
     Wrong("authData with more", lambda p: registered_as(p, tail=b"\0"), "authenticator data"),
     Wrong("credentialId not base64url", lambda p: created(p) | {"credential_id": "a+b/"}, "credentialId"),
     Wrong("credentialId of another", lambda p: created(p) | {"credential_id": "AAAA"}, "credentialId"),
-    Wrong("credentialId too long", lambda p: created(p) | {"credential_id": "A" * 257}, "credentialId"),
+    Wrong("credentialId too long", lambda p: created(p) | {"credential_id": "A" * 260}, "longer than 256"),
     Wrong("clientDataJson not base64url", lambda p: created(p) | {"client_data_json": "{}"}, "clientDataJson"),
     Wrong("clientDataJson not JSON", lambda p: created(p) | {"client_data_json": "AAAA"}, "JSON"),
     Wrong("clientDataJson too long", lambda p: created(p, pad="a" * 4096), "clientDataJson"),
@@ -404,8 +427,8 @@ WRONG = [
         lambda p: created(p) | {"attestation_object": "A" * 70000},
         "attestationObject",
     ),
-    Wrong("challenge empty", lambda p: created(p) | {"challenge": ""}, "challenge"),
-    Wrong("challenge too long", lambda p: created(p) | {"challenge": "A" * 257}, "challenge"),
+    Wrong("challenge empty", lambda p: created(p) | {"challenge": ""}, "1 to 256 characters"),
+    Wrong("challenge too long", lambda p: created(p) | {"challenge": "A" * 257}, "1 to 256 characters"),
     Wrong("challenge of another", lambda p: created(p) | {"challenge": "AAAA"}, "challenge"),
     Wrong("type of an assertion", lambda p: created(p, type="webauthn.get"), "webauthn.create"),
     Wrong("no type", lambda p: created(p, type=None), "type"),
@@ -417,6 +440,7 @@ WRONG = [
     Wrong("origin of another", lambda p: created(p, origin="https://example.org"), "relying party"),
     Wrong("origin above the relying party", lambda p: created(p, origin="https://com"), "relying party"),
     Wrong("origin merely ending alike", lambda p: created(p, origin="https://anexample.com"), "relying party"),
+    Wrong("a top-level domain for a relying party", lambda p: registered_as(p, rp_id="com"), "relying party"),
     Wrong("origin without host", lambda p: created(p, origin="https://"), "relying party"),
     Wrong("origin no URL", lambda p: created(p, origin="https://["), ""),
     Wrong("user absent", lambda p: registered_as(p, flags=p.UV | p.AT), "UP flag"),

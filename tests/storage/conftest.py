@@ -1,11 +1,11 @@
-"""Every storage test runs on both databases: `database` makes empty ones, `store` is open over a founded one."""
+"""Every storage test runs on both databases: `database` makes empty ones, `opened` opens stores on them."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -87,12 +87,3 @@ async def opened(url: str, **settings: Any) -> AsyncIterator[DatabaseStore]:
         yield store
     finally:
         await store.close()
-
-
-def running(test: Awaitable[None]) -> None:
-    """Run a test's coroutine in a loop of its own."""
-
-    async def run() -> None:
-        await test
-
-    asyncio.run(run())

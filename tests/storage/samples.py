@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass, field
 
 import msgspec
-from msgspec.structs import replace
 
 from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, OrganizationChange
@@ -42,6 +41,7 @@ from keystead.organizations.organization import (
     ContractInterface,
     DataKey,
     Organization,
+    Passkey,
     Profile,
     Put,
     Record,
@@ -152,6 +152,7 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         ),
         DataKey(Sealed("master", b"\x00\xffciphertext")),
         *users,
+        Passkey(authenticator_id=users[0].authenticators[0].authenticator_id, rp_id_hash=b"\x00\xff" * 16),
         a_tag(),
         a_wallet(),
         an_interface(),
@@ -188,7 +189,7 @@ def a_vote(activity_id: str, user: User, signed: bytes) -> Vote:
         activity_id=activity_id,
         selection=VoteSelection.APPROVED,
         message=signed.decode(),
-        public_key=user.api_keys[0].credential.public_key,
+        public_key=user.user_id,
         signature="3045" + "00" * 69,
         scheme="SIGNATURE_SCHEME_TK_API_P256",
         created_at=NOW,
@@ -222,7 +223,7 @@ class Road:
             attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + "y" * padding),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head
-        puts = tuple(Put(record) for record in changes)
+        puts = tuple([Put(record) for record in changes])
         self.head = apply(before, puts, Version(before.version.number + 1, activity.id))
         found: frozenset[Lookup] = frozenset(
             lookup for record in changes if isinstance(record, User) for lookup in lookups(record)
@@ -249,10 +250,6 @@ class Road:
             lookups=frozenset(lookup for user in child.users_in_order() for lookup in lookups(user)),
         )
         return Commit(organization_id=self.head.id, activity=an_activity(self.head), change=change)
-
-
-def with_more(activity: Activity, **changes: object) -> Activity:
-    return replace(activity, **changes)
 
 
 def a_secret(record_id: str) -> SealedSecret:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from keystead.cli.credentials import Credentials
+from keystead.client.credentials import Credentials
 from keystead.stamps.signing import ApiKeyStamper
 
 

@@ -1,26 +1,32 @@
-"""The credentials file: what a client needs to call as one user. It is readable by its owner only."""
+"""The credentials file: what a client needs to call as one user. Its owner alone can read it.
+
+Here: writing it, and where a command's credentials come from. Not here: its form (`client.credentials`).
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+import typer
 
 from keystead.cli.failure import Failure
+from keystead.client.credentials import ENVIRONMENT, Credentials, credentials_in, environment_credentials
+from keystead.client.errors import UsageError
 
+DEFAULT_FILE = Path(".keystead/credentials.json")
+FILE_VARIABLE = "KEYSTEAD_CREDENTIALS"
 
-class Credentials(msgspec.Struct, frozen=True, rename="camel"):
-    """Keys are hex of a P-256 pair: compressed public key, 32-byte private key."""
-
-    base_url: str
-    organization_id: str
-    user_id: str
-    api_public_key: str
-    api_private_key: str
-
-    def __repr__(self) -> str:
-        return f"Credentials(organization_id={self.organization_id!r}, user_id={self.user_id!r})"
+CredentialsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--credentials",
+        help=f"Credentials file. [default: KEYSTEAD_… variables, {FILE_VARIABLE}, else {DEFAULT_FILE}]",
+    ),
+]
 
 
 def write_credentials(path: Path, credentials: Credentials) -> None:
@@ -42,8 +48,24 @@ def write_credentials(path: Path, credentials: Credentials) -> None:
 def read_credentials(path: Path) -> Credentials:
     """Raises Failure if the file is missing or is no credentials file."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Credentials)
-    except OSError as refused:
-        raise Failure(f"cannot read {path}: {refused.strerror}") from refused
-    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
-        raise Failure(f"{path} is no credentials file: {refused}") from refused
+        return credentials_in(path)
+    except UsageError as refused:
+        raise Failure(str(refused)) from refused
+
+
+def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
+    """The file given, else the variables if any is set, else the file that a variable names, else the usual one."""
+    if given is not None:
+        return read_credentials(given)
+    if any(environment.get(variable) for variable in ENVIRONMENT.values()):
+        try:
+            return environment_credentials(environment)
+        except UsageError as refused:
+            raise Failure(str(refused)) from refused
+    named = environment.get(FILE_VARIABLE)
+    if named is None and not DEFAULT_FILE.exists():
+        raise Failure(
+            f"no credentials: give --credentials FILE, set {', '.join(ENVIRONMENT.values())}, "
+            f"or run in a folder with {DEFAULT_FILE} (keystead dev makes one)"
+        )
+    return read_credentials(Path(named) if named else DEFAULT_FILE)

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from keystead.activities.store import Page
 from keystead.cli.banner import development_banner
-from keystead.cli.credentials import Credentials, read_credentials, write_credentials
+from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.seeding import Origin, fresh, seeded
+from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.server import logs
 from keystead.server.founding import Founder, found
@@ -47,6 +48,7 @@ def dev(
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
     hosts = _checked_hosts(host, allow_remote)
+    os.umask(0o077)
     with _Folder(data) as folder:
         credentials = folder.prepared(seed)
         try:
@@ -153,18 +155,19 @@ class _Folder:
     async def _found(self, origin: Origin) -> Credentials:
         """Found the installation. Credentials are written first: a crash in between leaves a folder that the
         next start founds, never an organization whose only key is lost."""
+        organization_id, user_id = origin.new_id(), origin.new_id()
         credentials = Credentials(
             base_url="",
-            organization_id=origin.new_id(),
-            user_id=origin.new_id(),
+            organization_id=organization_id,
+            user_id=user_id,
             api_public_key=origin.api_key.public_key,
             api_private_key=origin.api_key.private_key,
         )
         write_credentials(self._credentials, credentials)
         founder = Founder(
-            organization_id=credentials.organization_id,
+            organization_id=organization_id,
             organization_name="Development",
-            user_id=credentials.user_id,
+            user_id=user_id,
             user_name="Developer",
             user_email=None,
             api_key_name="Development key",

@@ -17,8 +17,9 @@ import typer
 
 from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
-from keystead.cli.credentials import Credentials, write_credentials
+from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
+from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
 from keystead.server import logs
@@ -34,7 +35,7 @@ DatabaseUrl = Annotated[
     str,
     typer.Option(
         envvar="KEYSTEAD_DATABASE_URL",
-        help="postgresql://… or sqlite:///FILE. One with a password belongs in the variable, not on a command line.",
+        help="postgresql://… or sqlite:///FILE. With a password: better in the variable.",
     ),
 ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from keystead.cli import api_keys, development, installation, requests, tables
@@ -46,16 +45,8 @@ app.add_typer(api_keys.app, name="api-key")
 
 def main() -> None:
     """Run the command line. Exit code 0, 1 for a failure, 2 for wrong usage."""
-    command = typer.main.get_command(app)
     try:
-        sys.exit(command.main(standalone_mode=False) or 0)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
-    except click.UsageError as wrong:
-        wrong.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        app()
     except Exception as failure:  # noqa: BLE001 - a command's last resort: one line, never a traceback unasked
         Failure.report(failure)
         sys.exit(1)

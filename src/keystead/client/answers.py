@@ -46,13 +46,17 @@ class _Refusal(msgspec.Struct, rename="camel"):
     turnkey_error_code: str = ""
 
 
+_refusals = msgspec.json.Decoder(_Refusal)
+
+
 def read_answer(path: str, body: bytes, kind: type[T]) -> T:
     """The answer to a request to `path`. Raises ProtocolError if it is not JSON of this kind.
 
     Members that this client does not know are skipped, and so are they in every record inside.
     """
     try:
-        return _decoder(kind).decode(body)
+        answer: T = _decoder(kind).decode(body)  # type: ignore[arg-type]  # a class is hashable
+        return answer
     except msgspec.ValidationError:
         pass
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
@@ -78,7 +82,7 @@ def refusal(
             "follow; is the base URL right?"
         )
     try:
-        told = _decoder(_Refusal).decode(body)
+        told = _refusals.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         told = _Refusal(code=2, message=f"{path} was refused in no form of this API: {_shown(body)}")
     return _refusal_class(status, told.code)(
@@ -126,5 +130,5 @@ def _shown(body: bytes) -> str:
 
 
 @functools.cache
-def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)

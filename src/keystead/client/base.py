@@ -6,7 +6,6 @@ Not here: sending, waiting, trying again (`client`), the typed methods (`operati
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -34,7 +33,7 @@ class Options(TypedDict, Generic[HttpClientT], total=False):
     http_client: HttpClientT
 
 
-class BaseClient(ABC, Generic[HttpClientT]):
+class BaseClient(Generic[HttpClientT]):
     """The part of a client that does no I/O."""
 
     @overload
@@ -145,8 +144,8 @@ class BaseClient(ABC, Generic[HttpClientT]):
             f"api_public_key={getattr(self._stamper, 'public_key', None)!r})"
         )
 
-    @abstractmethod
-    def _new_http_client(self) -> HttpClientT: ...
+    def _new_http_client(self) -> HttpClientT:
+        raise NotImplementedError
 
 
 def submission(

@@ -103,7 +103,7 @@ def whole_body(
     activity_type = given.get("type") or activity_types.get(name)
     if activity_type is None:
         raise UsageError(f"this client does not know {path}: give the activity type to submit")
-    envelope = {
+    envelope: dict[str, Any] = {
         "type": activity_type,
         "timestampMs": str(_clock.next_ms()),
         "organizationId": organization_id,

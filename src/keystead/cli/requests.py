@@ -1,0 +1,71 @@
+"""`keystead request`: any request, stamped and sent, or as a curl line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from keystead.cli.credentials import CredentialsFile, chosen_credentials
+from keystead.cli.failure import Failure
+from keystead.client.client import Client
+from keystead.client.errors import KeysteadError
+from keystead.client.requests import Prepared
+
+
+@contextmanager
+def calling(credentials: Path | None) -> Iterator[Client]:
+    """A client with the chosen credentials; what it raises reads as one line."""
+    chosen = chosen_credentials(credentials, os.environ)
+    try:
+        with Client(
+            chosen.base_url, chosen.api_public_key, chosen.api_private_key, chosen.organization_id
+        ) as client:
+            yield client
+    except KeysteadError as failed:
+        raise Failure(str(failed)) from failed
+
+
+def request(
+    path: Annotated[str, typer.Argument(help="Such as query/list_wallets or submit/create_wallet.")],
+    body: Annotated[str, typer.Argument(help="JSON: a query's fields, or a submission's parameters.")] = "{}",
+    credentials: CredentialsFile = None,
+    curl: Annotated[bool, typer.Option("--curl", help="Print a curl line instead of sending.")] = False,
+) -> None:
+    """Stamp a request and send it.
+
+    organizationId is filled in; for a submission also type and timestampMs, and a body without `parameters` is
+    taken for them.
+    """
+    with calling(credentials) as client:
+        fields = _fields(path, body)
+        if curl:
+            print(curl_line(client.prepare(path, fields)))
+        else:
+            print(formatted(client.request(path, fields)))
+
+
+def _fields(path: str, body: str) -> dict[str, Any]:
+    try:
+        fields = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as refused:
+        raise typer.BadParameter(f"not a JSON object: {refused}", param_hint="BODY") from None
+    if path.removeprefix("/public/v1/").startswith("submit/") and "parameters" not in fields:
+        return {"parameters": fields}
+    return fields
+
+
+def formatted(answer: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode()
+
+
+def curl_line(prepared: Prepared) -> str:
+    """The same request as a command for a POSIX shell."""
+    headers = "".join(f" -H {shlex.quote(f'{name}: {value}')}" for name, value in prepared.headers.items())
+    return f"curl -sS {shlex.quote(prepared.url)}{headers} --data-binary {shlex.quote(prepared.body.decode())}"

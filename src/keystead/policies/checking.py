@@ -1,0 +1,237 @@
+"""The static check: does an expression name what exists, do its types fit, is it a boolean?
+
+Here: the type of every node. Not here: syntax (`grammar`), and what only a request can tell: whether a keyword is
+there, a map has the key, a list is long enough, a dynamic value is what it is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from keystead.policies.namespaces import KEYWORDS, Clause
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    Count,
+    ExpressionRefused,
+    Field,
+    Index,
+    Junction,
+    ListFunction,
+    ListLiteral,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Place,
+    Slice,
+    TimeFunction,
+    spelled,
+)
+from keystead.policies.time import TimeRefused, cron_span, timestamp
+from keystead.policies.types import (
+    NUMBERS,
+    TEXTS,
+    ListOf,
+    MapOf,
+    Scalar,
+    StructOf,
+    Type,
+    comparison,
+    joined,
+    named,
+    ordering,
+)
+
+_CONDITIONS = (Scalar.BOOL, Scalar.DYNAMIC)
+_POSITIONS = (*NUMBERS, Scalar.NUMERAL, Scalar.DYNAMIC)
+_KEYS = (*TEXTS, Scalar.DYNAMIC)
+
+
+class Typing:
+    """The type of each node of one tree. A node is known by identity: equal nodes may have different types."""
+
+    def __init__(self, tree: Node) -> None:
+        self.tree = tree
+        self._by_node: dict[int, Type] = {}
+
+    def set(self, node: Node, kind: Type) -> Type:
+        self._by_node[id(node)] = kind
+        return kind
+
+    def of(self, node: Node) -> Type:
+        return self._by_node[id(node)]
+
+
+def check(tree: Node, clause: Clause) -> Typing:
+    """The types in a tree. Raises ExpressionRefused unless it can be evaluated, to a boolean, as this clause."""
+    typing = Typing(tree)
+    checker = _Checker(clause, typing)
+    checker.condition(tree, {}, "the whole expression")
+    return typing
+
+
+def _refuse(reason: str, at: Place) -> NoReturn:
+    raise ExpressionRefused(f"Expression cannot be evaluated: {reason}", at)
+
+
+class _Checker:
+    def __init__(self, clause: Clause, typing: Typing) -> None:
+        self._clause = clause
+        self._typing = typing
+
+    def condition(self, node: Node, variables: Mapping[str, Type], what: str) -> None:
+        kind = self._type(node, variables)
+        if kind not in _CONDITIONS:
+            _refuse(f"expected a boolean as {what}, found {named(kind)}", node.at)
+
+    def _type(self, node: Node, variables: Mapping[str, Type]) -> Type:
+        return self._typing.set(node, self._infer(node, variables))
+
+    def _infer(self, node: Node, variables: Mapping[str, Type]) -> Type:
+        match node:
+            case Literal(value=value):
+                if isinstance(value, bool):
+                    return Scalar.BOOL
+                return Scalar.INT if isinstance(value, int) else Scalar.STRING
+            case ListLiteral():
+                return self._list(node, variables)
+            case Name():
+                return self._name(node, variables)
+            case Field():
+                return self._field(node, variables)
+            case Index():
+                return self._index(node, variables)
+            case Slice():
+                return self._slice(node, variables)
+            case ListFunction():
+                return self._list_function(node, variables)
+            case Contains(of=of, value=value):
+                self._membership(value, self._items(of, variables, "contains"), variables, node.at)
+                return Scalar.BOOL
+            case Count(of=of):
+                self._items(of, variables, "count")
+                return Scalar.INT
+            case TimeFunction():
+                return self._time_function(node)
+            case Not(of=of):
+                self.condition(of, variables, "the operand of `!`")
+                return Scalar.BOOL
+            case Comparison():
+                return self._comparison(node, variables)
+            case Junction(operator=operator, operands=operands):
+                for operand in operands:
+                    self.condition(operand, variables, f"an operand of `{operator}`")
+                return Scalar.BOOL
+
+    def _list(self, node: ListLiteral, variables: Mapping[str, Type]) -> Type:
+        kinds: list[Scalar] = []
+        for item in node.items:
+            kind = self._type(item, variables)
+            if not isinstance(kind, Scalar):
+                _refuse(f"a list literal holds numbers, strings or booleans, not {named(kind)}", item.at)
+            kinds.append(kind)
+            if joined(kinds) is None:
+                _refuse(f"the items of a list are of one type: {named(kinds[0])} and {named(kind)}", item.at)
+        item_kind = joined(kinds)
+        assert item_kind is not None
+        return ListOf(item_kind)
+
+    def _name(self, node: Name, variables: Mapping[str, Type]) -> Type:
+        if node.name in variables:
+            return variables[node.name]
+        keywords = KEYWORDS[self._clause]
+        if node.name in keywords:
+            return keywords[node.name]
+        for clause, others in KEYWORDS.items():
+            if node.name in others:
+                _refuse(f"{node.name} is known to {clause} expressions only", node.at)
+        _refuse(
+            f"field does not exist: {node.name}: a {self._clause} expression knows {', '.join(keywords)}", node.at
+        )
+
+    def _field(self, node: Field, variables: Mapping[str, Type]) -> Type:
+        of = self._type(node.of, variables)
+        if of is Scalar.DYNAMIC:
+            return Scalar.DYNAMIC
+        if isinstance(of, StructOf) and node.name in of.fields:
+            return of.fields[node.name]
+        if isinstance(of, MapOf):
+            _refuse(f"{spelled(node.of)} is a map: its values are written ['{node.name}']", node.at)
+        _refuse(f"field does not exist: {spelled(node)}", node.at)
+
+    def _index(self, node: Index, variables: Mapping[str, Type]) -> Type:
+        of = self._type(node.of, variables)
+        index = self._type(node.index, variables)
+        allowed: tuple[Type, ...] = _POSITIONS
+        if isinstance(of, MapOf):
+            allowed = _KEYS
+        elif of is Scalar.DYNAMIC:
+            allowed = (*_POSITIONS, *_KEYS)
+        elif not isinstance(of, ListOf) and of not in TEXTS:
+            _refuse(f"{named(of)} has no `[…]`", node.at)
+        if index not in allowed:
+            expected = "a string" if isinstance(of, MapOf) else "an integer"
+            _refuse(f"expected {expected} between `[` and `]`, found {named(index)}", node.index.at)
+        match of:
+            case ListOf(item=item):
+                return item
+            case MapOf(value=value):
+                return value
+            case _:
+                return of
+
+    def _slice(self, node: Slice, variables: Mapping[str, Type]) -> Type:
+        of = self._type(node.of, variables)
+        if not isinstance(of, ListOf) and of not in TEXTS and of is not Scalar.DYNAMIC:
+            _refuse(f"{named(of)} has no `[…..…]`", node.at)
+        for bound in (node.start, node.end):
+            kind = self._type(bound, variables)
+            if kind not in _POSITIONS:
+                _refuse(f"expected an integer on either side of `..`, found {named(kind)}", bound.at)
+        return of
+
+    def _items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
+        """The type of the items of what a list function is called on."""
+        kind = self._type(of, variables)
+        if isinstance(kind, ListOf):
+            return kind.item
+        if kind is Scalar.DYNAMIC:
+            return Scalar.DYNAMIC
+        _refuse(f"{function} is a function of lists, and {spelled(of)} is {named(kind)}", of.at)
+
+    def _list_function(self, node: ListFunction, variables: Mapping[str, Type]) -> Type:
+        item = self._items(node.of, variables, node.function)
+        # The innermost meaning of a name holds, so that wallets.any(wallet, …) may be written.
+        inner = {**variables, node.variable: item}
+        self.condition(node.predicate, inner, f"the predicate of `{node.function}`")
+        return self._typing.of(node.of) if node.function == "filter" else Scalar.BOOL
+
+    def _membership(self, value: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
+        kind = self._type(value, variables)
+        if comparison(kind, item) is None:
+            _refuse(f"{named(kind)} cannot be in a list whose items are each {named(item)}", at)
+
+    def _comparison(self, node: Comparison, variables: Mapping[str, Type]) -> Type:
+        if node.operator == "in":
+            self._membership(node.left, self._items(node.right, variables, "in"), variables, node.at)
+            return Scalar.BOOL
+        left, right = self._type(node.left, variables), self._type(node.right, variables)
+        how = (comparison if node.operator in ("==", "!=") else ordering)(left, right)
+        if how is None:
+            _refuse(f"`{node.operator}` cannot compare {named(left)} with {named(right)}", node.at)
+        return Scalar.BOOL
+
+    def _time_function(self, node: TimeFunction) -> Type:
+        if self._clause is not Clause.TIME:
+            _refuse(f"{node.function} can be called in time expressions only", node.at)
+        texts = [str(argument.value) for argument in node.arguments]
+        try:
+            if node.function == "Timestamp":
+                timestamp(*texts)
+                return Scalar.TIMESTAMP
+            cron_span(*texts)
+        except TimeRefused as refused:
+            _refuse(str(refused), node.arguments[refused.argument].at)
+        return Scalar.BOOL

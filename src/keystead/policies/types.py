@@ -1,0 +1,118 @@
+"""The types of the policy language, and which of them compare with which.
+
+Here: the types as values, how a message names them. Not here: which field has which type (`namespaces`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import msgspec
+
+
+class Scalar(Enum):
+    BOOL = "a boolean"
+    INT = "an integer"
+    """Signed, 128 bit."""
+    UINT = "an unsigned integer"
+    """256 bit."""
+    STRING = "a string"
+    HEX = "a string of hexadecimal digits"
+    """Compared without regard to letter case."""
+    ADDRESS = "an address"
+    """Compared without regard to letter case where it is 0x and hexadecimal digits, exactly where not."""
+    NUMERAL = "an integer or its decimal digits as a string"
+    """An integer that a literal may quote."""
+    TIMESTAMP = "a timestamp"
+    DYNAMIC = "a value known at evaluation only"
+    """An argument of a contract call or a member of typed data: string, number, boolean, list or struct."""
+    NOTHING = "an item of an empty list"
+
+
+class ListOf(msgspec.Struct, frozen=True):
+    item: Type
+
+
+class MapOf(msgspec.Struct, frozen=True):
+    """A map from strings."""
+
+    value: Type
+
+
+class StructOf(msgspec.Struct, frozen=True):
+    fields: Mapping[str, Type]
+
+
+Type = Scalar | ListOf | MapOf | StructOf
+
+NUMBERS = frozenset({Scalar.INT, Scalar.UINT})
+TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
+
+
+class Comparison(Enum):
+    """How two values compare."""
+
+    EXACT = "as they are"
+    HEX = "as hexadecimal digits in either case"
+    ADDRESS = "as addresses: hexadecimal ones in either case"
+    DYNAMIC = "by what they turn out to be"
+
+
+def comparison(left: Type, right: Type) -> Comparison | None:
+    """How values of these types are compared for equality; None where they cannot be."""
+    if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
+        return None
+    pair = {left, right}
+    if Scalar.NOTHING in pair:
+        return Comparison.EXACT
+    if Scalar.DYNAMIC in pair:
+        return None if Scalar.TIMESTAMP in pair else Comparison.DYNAMIC
+    if Scalar.NUMERAL in pair:
+        return Comparison.DYNAMIC if pair <= NUMBERS | TEXTS | {Scalar.NUMERAL} else None
+    if pair <= TEXTS:
+        if Scalar.HEX in pair:
+            return Comparison.HEX
+        return Comparison.ADDRESS if Scalar.ADDRESS in pair else Comparison.EXACT
+    return Comparison.EXACT if pair <= NUMBERS or len(pair) == 1 else None
+
+
+def ordering(left: Type, right: Type) -> Comparison | None:
+    """How values of these types are put in order; None where they cannot be. Strings and booleans have none."""
+    for side in (left, right):
+        if side in TEXTS or side is Scalar.BOOL:
+            return None
+    return comparison(left, right)
+
+
+def joined(items: list[Scalar]) -> Scalar | None:
+    """The type of the items of a list literal; None if they are not of one type."""
+    if not items:
+        return Scalar.NOTHING
+    common = items[0]
+    for item in items[1:]:
+        how = comparison(common, item)
+        if how is None:
+            return None
+        if how is Comparison.HEX:
+            common = Scalar.HEX
+        elif how is Comparison.ADDRESS:
+            common = Scalar.ADDRESS
+        elif how is Comparison.DYNAMIC:
+            common = Scalar.DYNAMIC
+        elif common in NUMBERS and item is Scalar.UINT:
+            common = Scalar.UINT
+    return common
+
+
+def named(kind: Type) -> str:
+    """The type as a message says it."""
+    match kind:
+        case Scalar():
+            return kind.value
+        case ListOf(item=item):
+            return "an empty list" if item is Scalar.NOTHING else f"a list (each item {named(item)})"
+        case MapOf():
+            return "a map"
+        case StructOf():
+            return "a struct"

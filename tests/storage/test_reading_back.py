@@ -1,0 +1,258 @@
+"""What is committed is what is read: records, activities with their votes, pages, texts, accounts, look-ups."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+from tests.storage.conftest import opened
+from tests.storage.samples import (
+    A_FAILURE,
+    AN_APP_PROOF,
+    TYPE,
+    Road,
+    a_secret,
+    a_user,
+    a_vote,
+    a_wallet,
+    an_account,
+    an_activity,
+    an_organization,
+)
+
+from keystead.activities.store import Commit, CommitOutcome, Page
+from keystead.api.enums import ActivityStatus
+from keystead.organizations.attachments import InterfaceText
+from keystead.organizations.lookups import LookupKind, lookups
+from keystead.organizations.organization import Put, apply
+from keystead.storage.base import FIRST_ORGANIZATION_ID, DatabaseStore
+
+COMMITTED = CommitOutcome.COMMITTED
+
+
+async def founded(store: DatabaseStore) -> Road:
+    organization = an_organization()
+    assert await store.found(organization, (), (), {})
+    return Road(organization)
+
+
+def test_founding_is_read_back_by_another_process(database: str) -> None:
+    async def run() -> None:
+        organization = an_organization(users=(a_user(), a_user("Grace")))
+        interface_id = next(iter(organization.contract_interfaces))
+        user = organization.users_in_order()[0]
+        async with opened(database) as store, opened(database) as other:
+            assert await store.organization(organization.id) is None
+            assert await store.instance_value("mode") is None
+            text = InterfaceText(interface_id, '[{"name": "\u0000 ü 🔑"}]')
+            assert await store.found(
+                organization, (text, a_secret(organization.id)), lookups(user), {"mode": b"dev\x00"}
+            )
+            assert await other.organization(organization.id) == organization
+            assert await store.organization(organization.id) == organization
+            assert await other.interface_text(organization.id, interface_id) == text.text
+            assert await other.interface_texts(organization.id) == {interface_id: text.text}
+            assert await other.instance_value("mode") == b"dev\x00"
+            assert await other.instance_value(FIRST_ORGANIZATION_ID) == organization.id.encode()
+
+    asyncio.run(run())
+
+
+def test_an_instance_is_founded_once(database: str) -> None:
+    async def run() -> None:
+        candidates = [an_organization() for _ in range(4)]
+        async with opened(database) as store, opened(database) as other:
+            founded = await asyncio.gather(
+                *[
+                    place.found(candidate, (), (), {"mode": candidate.id.encode()})
+                    for place, candidate in zip([store, other] * 2, candidates, strict=True)
+                ]
+            )
+            assert sorted(founded) == [False, False, False, True]
+            winner = candidates[founded.index(True)]
+            assert await other.instance_value("mode") == winner.id.encode()
+            for candidate in candidates:
+                assert await other.organization(candidate.id) == (candidate if candidate is winner else None)
+
+    asyncio.run(run())
+
+
+def test_activity_with_all_its_parts(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            other_user = a_user("Grace")
+            bare = an_activity(road.head)
+            full = an_activity(road.head)
+            full = replace(
+                full,
+                status=ActivityStatus.FAILED,
+                votes=(*full.votes, a_vote(full.id, other_user, b'{"another": "message"}')),
+                app_proofs=(AN_APP_PROOF,),
+                failure=A_FAILURE,
+                updated_at_ms=full.updated_at_ms + 5,
+            )
+            unvoted = replace(an_activity(road.head), votes=(), result={})
+            for activity in (bare, full, unvoted):
+                commit = Commit(organization_id=road.head.id, activity=activity, change=None)
+                assert await store.commit(commit) is COMMITTED
+                assert await store.activity(road.head.id, activity.id) == activity
+                assert await store.activity_with_fingerprint(road.head.id, activity.fingerprint) == activity
+            assert await store.activity("another organization", full.id) is None
+            assert await store.activity(road.head.id, "no\x00id") is None
+            assert await store.activity_with_fingerprint(road.head.id, "sha256:unknown") is None
+            assert await store.organization(road.head.id) == road.head
+
+    asyncio.run(run())
+
+
+class PageCase(NamedTuple):
+    """Of activities 0…9: every third is of another type, every second awaits consensus. Cursors are by number."""
+
+    name: str
+    statuses: tuple[ActivityStatus, ...]
+    types: tuple[str, ...]
+    limit: int
+    before: int | None
+    after: int | None
+    expected: tuple[int, ...] | None
+
+
+DONE, OPEN, ODD_TYPE = ActivityStatus.COMPLETED, ActivityStatus.CONSENSUS_NEEDED, "ACTIVITY_TYPE_ODD"
+PAGES = [
+    PageCase("newest first", (), (), 3, None, None, (9, 8, 7)),
+    PageCase("all", (), (), 100, None, None, (9, 8, 7, 6, 5, 4, 3, 2, 1, 0)),
+    PageCase("beyond a cursor", (), (), 3, None, 7, (6, 5, 4)),
+    PageCase("beyond the last", (), (), 3, None, 0, ()),
+    PageCase("ahead of a cursor: the nearest, newest first", (), (), 3, 4, None, (7, 6, 5)),
+    PageCase("ahead of the first", (), (), 3, 9, None, ()),
+    PageCase("one status", (OPEN,), (), 3, None, None, (9, 7, 5)),
+    PageCase("one status ahead of a cursor of another", (OPEN,), (), 2, 2, None, (5, 3)),
+    PageCase("two statuses, one named twice", (OPEN, DONE, OPEN), (), 3, None, 8, (7, 6, 5)),
+    PageCase("a status that none has", (ActivityStatus.REJECTED,), (), 3, None, None, ()),
+    PageCase("one type", (), (ODD_TYPE,), 3, None, None, (9, 6, 3)),
+    PageCase("one type beyond a cursor", (), (ODD_TYPE,), 3, None, 6, (3, 0)),
+    PageCase("type and status", (OPEN,), (ODD_TYPE,), 3, None, None, (9, 3)),
+    PageCase("two types, named twice", (DONE,), (ODD_TYPE, TYPE, TYPE), 3, None, None, (8, 6, 4)),
+    PageCase("two types ahead of a cursor", (DONE,), (ODD_TYPE, TYPE), 2, 1, None, (4, 2)),
+    PageCase("an unknown cursor", (), (), 3, None, -1, None),
+    PageCase("an unknown cursor, backwards", (OPEN,), (), 3, -1, None, None),
+]
+
+
+def test_pages_of_activities(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            activities = []
+            for number in range(10):
+                activity = replace(
+                    an_activity(road.head),
+                    type=TYPE if number % 3 else ODD_TYPE,
+                    status=OPEN if number % 2 else DONE,
+                )
+                activities.append(activity)
+                commit = Commit(organization_id=road.head.id, activity=activity, change=None)
+                assert await store.commit(commit) is COMMITTED
+            ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
+            for case in PAGES:
+                page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
+                found = await store.activities(road.head.id, case.statuses, case.types, page)
+                expected = None if case.expected is None else [activities[number] for number in case.expected]
+                assert found == expected, case.name
+            assert await store.activities("another organization", (), (), Page(limit=3)) == []
+            assert await store.activities("another organization", (), (), Page(limit=3, after=ids[3])) is None
+
+    asyncio.run(run())
+
+
+def test_wallet_accounts(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            organization_id = road.head.id
+            wallets = [a_wallet(), a_wallet()]
+            accounts = [an_account(organization_id, wallets[number % 2].wallet_id, number) for number in range(6)]
+            assert await store.commit(road.step(*wallets, attachments=tuple(accounts))) is COMMITTED
+            ids = [account.account.wallet_account_id for account in accounts]
+
+            async def page(wallet_id: str | None, **page: object) -> list[int] | None:
+                found = await store.wallet_accounts(organization_id, wallet_id, Page(**page))  # type: ignore[arg-type]
+                return None if found is None else [ids.index(account.wallet_account_id) for account in found]
+
+            even, odd = wallets[0].wallet_id, wallets[1].wallet_id
+            assert await store.wallet_accounts(organization_id, even, Page(limit=1)) == [accounts[0].account]
+            assert await page(None, limit=4) == [0, 1, 2, 3]
+            assert await page(None, limit=4, after=ids[3]) == [4, 5]
+            assert await page(None, limit=2, before=ids[3]) == [1, 2]
+            assert await page(even, limit=4) == [0, 2, 4]
+            assert await page(even, limit=4, after=ids[0]) == [2, 4]
+            assert await page(even, limit=1, before=ids[4]) == [2]
+            assert await page(odd, limit=4, after=ids[0]) is None
+            assert await page(None, limit=4, after="unknown") is None
+            assert await page("unknown", limit=4) == []
+
+            found = accounts[3]
+            for address, path in [
+                (found.account.address, None),
+                (None, found.normalized_path),
+                (found.account.address, found.normalized_path),
+            ]:
+                assert await store.wallet_account(organization_id, odd, address, path) == found.account
+                assert await store.wallet_account(organization_id, even, address, path) is None
+            assert await store.wallet_account(organization_id, odd, None, None) == accounts[1].account
+            assert (
+                await store.wallet_account(organization_id, odd, found.account.address, accounts[1].normalized_path)
+                is None
+            )
+
+    asyncio.run(run())
+
+
+def test_suborganizations_are_found_by_their_users(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            shared = "03" + "ab" * 32
+            children = [
+                an_organization(parent_id=road.head.id, users=(a_user(public_key=shared),)) for _ in range(3)
+            ]
+            for child in children:
+                assert await store.commit(road.suborganization(child)) is COMMITTED
+                found = await store.organization(child.id)
+                assert found is not None
+                assert found.profile == child.profile
+            credential_id = children[1].users_in_order()[0].authenticators[0].credential_id
+
+            async def found_by(parent_id: str, kind: LookupKind, value: str) -> list[str]:
+                return await store.suborganizations_with(parent_id, kind, value)
+
+            both = [child.id for child in children[:2]]
+            assert await found_by(road.head.id, LookupKind.PUBLIC_KEY, shared) == both
+            assert await found_by(road.head.id, LookupKind.CREDENTIAL_ID, credential_id) == [both[1]]
+            assert await found_by(road.head.id, LookupKind.CREDENTIAL_ID, shared) == []
+            assert await found_by("another organization", LookupKind.PUBLIC_KEY, shared) == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["loaded whole", "loaded from what changed"])
+def test_another_process_sees_each_version(database: str, known: bool) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            for name in ("Ada", "Grace"):
+                if known:
+                    await other.organization(road.head.id)
+                user = road.head.users_in_order()[0]
+                road.submitted.clear()
+                renamed = replace(user, user_name=name, api_keys=())
+                expected = apply(road.head, [Put(renamed)], road.head.version)
+                assert await store.commit(road.step(renamed)) is COMMITTED
+                found = await other.organization(road.head.id)
+                assert found == road.head == replace(expected, version=road.head.version)
+                assert found == await store.organization(road.head.id)
+
+    asyncio.run(run())
