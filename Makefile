@@ -12,13 +12,14 @@ CLIENTS := tests/clients
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
-.PHONY: help run install test bench lock
+.PHONY: help run install test bench lock generate
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
 	@echo "make bench     measure the server on this machine"
+	@echo "make generate  write anew what is made from the code: client methods, docs/coverage.md, docs/configuration.md"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
 run: install
@@ -35,6 +36,11 @@ test: .venv/.installed-dev $(CLIENTS)/node_modules/.package-lock.json
 
 bench: .venv/.installed-dev
 	@$(BIN)/python -m bench
+
+generate: .venv/.installed-dev
+	@$(BIN)/python -m keystead.operations.client_methods
+	@$(BIN)/python -m keystead.operations.coverage
+	@$(BIN)/python -m keystead.server.configuration
 
 lock: $(BIN)/uv
 	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements.lock pyproject.toml -

@@ -12,11 +12,11 @@ from typing import Any
 
 import asyncpg
 import pytest
-from tests.postgres import PostgresServer, running_postgres
 
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+from tests.postgres import PostgresServer, running_postgres
 
 ENGINES = ("sqlite", "postgres")
 MakeDatabase = Callable[[], str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -207,7 +207,6 @@ class Road:
     """The activity road in miniature: each step foresees the organization that the next one begins from."""
 
     head: Organization
-    submitted: list[Activity] = field(default_factory=list)
 
     def step(
         self,
@@ -231,13 +230,11 @@ class Road:
         change = OrganizationChange(
             before=before.version, after=self.head, changes=puts, attachments=attachments, lookups=found
         )
-        self.submitted.append(activity)
         return Commit(organization_id=before.id, activity=activity, change=change)
 
     def signing(self, *, fingerprint: str | None = None) -> Commit:
         """A commit that changes no record."""
         activity = an_activity(self.head, fingerprint=fingerprint)
-        self.submitted.append(activity)
         return Commit(organization_id=self.head.id, activity=activity, change=None)
 
     def suborganization(self, child: Organization) -> Commit:
@@ -245,7 +242,7 @@ class Road:
         change = OrganizationChange(
             before=None,
             after=child,
-            changes=tuple(Put(record) for record in (child.profile, child.data_key, *child.users_in_order())),
+            changes=(Put(child.profile), Put(child.data_key), *[Put(user) for user in child.users_in_order()]),
             attachments=(),
             lookups=frozenset(lookup for user in child.users_in_order() for lookup in lookups(user)),
         )

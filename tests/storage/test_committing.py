@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from tests.storage.conftest import opened
-from tests.storage.samples import Road, a_wallet, an_account, an_organization
 
 from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.errors import AlreadyExists, Internal, Unavailable
 from keystead.organizations.organization import Organization, Version
 from keystead.storage.base import DatabaseStore
+from tests.storage.conftest import opened
+from tests.storage.samples import Road, a_wallet, an_account, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 
@@ -188,7 +188,7 @@ def test_a_caller_that_gave_up_does_not_disturb_the_others(database: str) -> Non
 
 async def _compete(store: DatabaseStore, organization: Organization, count: int) -> list[str]:
     """Commit `count` changes, each begun from the newest version, again where another was first."""
-    activity_ids = []
+    activity_ids: list[str] = []
     while len(activity_ids) < count:
         newest = await store.organization(organization.id)
         assert newest is not None

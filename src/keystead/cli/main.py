@@ -1,20 +1,55 @@
 """The command `keystead`: its commands, and how a failure reads (one line on standard error, exit code 1).
 
-Here: the list of commands. Not here: what each does, one module a subject.
+Here: the list of commands, each imported only when it is asked for: a server is not loaded to list wallets.
+Not here: what each does, one module a subject.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from keystead.cli import api_keys, development, installation, requests, tables
 from keystead.cli.failure import Failure
+
+COMMANDS = {
+    "dev": "development:dev",
+    "init": "installation:init",
+    "serve": "installation:serve",
+    "request": "requests:request",
+    "wallets": "tables:wallets",
+    "users": "tables:users",
+    "activities": "tables:activities",
+    "interfaces": "tables:interfaces",
+    "api-key": "api_keys:app",
+}
+"""Where each command is: module of this room, and function or group in it."""
+
+
+class _Commands(TyperGroup):
+    """Imports a command's module when the command is named or help lists it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the base class passes it
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the base class passes it
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = getattr(import_module(f"keystead.cli.{module}"), name)
+        if isinstance(found, typer.Typer):
+            return typer.main.get_command(found)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(cmd_name)(found)
+        return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="keystead",
+    cls=_Commands,
     help="Organizations, users, wallets and contract interfaces behind a signed HTTP API.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -27,20 +62,9 @@ app = typer.Typer(
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when a command fails.")] = False,
 ) -> None:
-    """Options of every command."""
+    """Organizations, users, wallets and contract interfaces behind a signed HTTP API."""
     if debug:
         Failure.show_traceback = True
-
-
-app.command("dev")(development.dev)
-app.command("init")(installation.init)
-app.command("serve")(installation.serve)
-app.command("request")(requests.request)
-app.command("wallets")(tables.wallets)
-app.command("users")(tables.users)
-app.command("activities")(tables.activities)
-app.command("interfaces")(tables.interfaces)
-app.add_typer(api_keys.app, name="api-key")
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, Oauth
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Passkey
-from keystead.stamps.attestation import verify_attestation
 
 _API_KEY_TYPES = {
     ApiKeyCurve.P256: CredentialType.API_KEY_P256,
@@ -116,6 +115,8 @@ def new_authenticator(
     params: AuthenticatorParamsV2, authenticator_id: str, now: Timestamp, field: str
 ) -> tuple[Authenticator, Passkey]:
     """The records of a passkey. Raises InvalidRequest unless its attestation holds for the challenge."""
+    from keystead.stamps.attestation import verify_attestation  # slow to import, and needed by few requests
+
     attestation = params.attestation
     try:
         registered = verify_attestation(

@@ -2,18 +2,29 @@
 
 Here: an expression compiled once to closures. It has no side effects. Both operands of && and || are always
 evaluated, and every item of a list; one part that fails, fails the whole.
-Not here: reading and comparing single values (`values`), what a policy makes of the outcome (`judgement`).
+Not here: single values (`values`), what a policy makes of the outcome (`judgement`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
-
-import msgspec
+from typing import Any
 
 from keystead.policies.checking import Typing
-from keystead.policies.comparing import FORMS, OPERATORS, Incomparable, dynamic_pair
+from keystead.policies.frame import Frame
+from keystead.policies.operators import (
+    Run,
+    at_name,
+    at_position,
+    charge_texts,
+    compared,
+    fail,
+    misfit,
+    settled,
+    sliced,
+    time_function,
+    weighed,
+)
 from keystead.policies.syntax import (
     Comparison,
     Contains,
@@ -33,64 +44,18 @@ from keystead.policies.syntax import (
     parts,
     spelled,
 )
-from keystead.policies.time import cron_span, timestamp
-from keystead.policies.types import TEXTS, ListOf, Scalar, Type, comparison, fits, named, ordering
+from keystead.policies.types import TEXTS, ListOf, Scalar, comparison
 from keystead.policies.types import Comparison as How
-
-STEPS_MAX = 100_000
-"""What one expression may cost. Each node evaluated is a step, again for each item in a list function; so is each
-item that `in` or `contains` looks at or a slice copies, and every 64 characters of a string compared or copied."""
-_CRON_STEPS = 100
+from keystead.policies.values import FORMS, OPERATORS, fits, is_list
 
 
-class EvaluationError(msgspec.Struct, frozen=True):
-    """Why an expression has no value for this request, and which part of it failed."""
-
-    reason: str
-    at: Place
-
-    def __str__(self) -> str:
-        return f"{self.reason} ({self.at})"
-
-
-class EvaluationFailed(Exception):
-    """An EvaluationError on its way out of an expression."""
-
-    def __init__(self, reason: str, at: Place) -> None:
-        super().__init__(reason)
-        self.error = EvaluationError(reason, at)
-
-
-class StepsExceeded(EvaluationFailed):
-    """The expression costs more than it may. No operand outweighs this."""
-
-
-class Frame:
-    """One evaluation under way: the values, the variables of enclosing list functions, the steps left."""
-
-    __slots__ = ("namespaces", "steps", "variables")
-
-    def __init__(self, namespaces: Mapping[str, Any], steps: int = STEPS_MAX) -> None:
-        self.namespaces = namespaces
-        self.steps = steps
-        self.variables: dict[int, Any] = {}
-
-    def charge(self, steps: int, at: Place) -> None:
-        self.steps -= steps
-        if self.steps < 0:
-            raise StepsExceeded("the evaluation takes too many steps", at)
-
-
-Run = Callable[[Frame], Any]
-
-
-def compiled(typing: Typing, *, weighed: bool = False) -> Callable[[Frame], bool]:
+def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], bool]:
     """The expression as a function of a frame, which raises EvaluationFailed where it has no value.
 
-    With `weighed`, a part that fails is outweighed by one that settles the matter whatever the failed one had
+    With `weighing`, a part that fails is outweighed by one that settles the matter whatever the failed one had
     been: false among the operands of &&, true among those of ||. Only the setting that fails closed asks so.
     """
-    run = _Compiler(typing, weighed).condition(typing.tree, {})
+    run = _Compiler(typing, weighing).condition(typing.tree, {})
     steps, at = _steps(typing.tree), typing.tree.at
 
     def whole(frame: Frame) -> bool:
@@ -101,37 +66,17 @@ def compiled(typing: Typing, *, weighed: bool = False) -> Callable[[Frame], bool
 
 
 def _steps(node: Node) -> int:
-    """What evaluating a node costs once, without the predicates in it: those are charged by the item."""
+    """What evaluating a node costs, without the predicates in it: those are charged by the item."""
     inner = (node.of,) if isinstance(node, ListFunction) else parts(node)
     return 1 + sum(map(_steps, inner))
 
 
-def _fail(reason: str, at: Place) -> NoReturn:
-    raise EvaluationFailed(reason, at)
-
-
-def _misfit(node: Node, kind: Type, value: Any) -> NoReturn:
-    if value is None:
-        _fail(f"{spelled(node)} is absent", node.at)
-    if kind is Scalar.INT and isinstance(value, int) and not isinstance(value, bool):
-        _fail(f"{spelled(node)} is beyond the range of integers, 128 bit", node.at)
-    _fail(f"{spelled(node)} is not {named(kind)}", node.at)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _text_steps(value: Any) -> int:
-    return len(value) >> 6 if isinstance(value, str) else 0
-
-
 class _Compiler:
-    """Makes a closure of each node. `scope` maps the variables in sight to their slots in the frame."""
+    """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the frame."""
 
-    def __init__(self, typing: Typing, weighed: bool) -> None:
+    def __init__(self, typing: Typing, weighing: bool) -> None:
         self._typing = typing
-        self._weighed = weighed
+        self._settle = weighed if weighing else settled
 
     def condition(self, node: Node, scope: Mapping[str, int]) -> Run:
         run = self._run(node, scope)
@@ -141,7 +86,7 @@ class _Compiler:
         def dynamic(frame: Frame) -> bool:
             value = run(frame)
             if not isinstance(value, bool):
-                _fail(f"{spelled(node)} is not a boolean", node.at)
+                fail(f"{spelled(node)} is not a boolean", node.at)
             return value
 
         return dynamic
@@ -152,7 +97,7 @@ class _Compiler:
                 return lambda _: value
             case ListLiteral(items=items):
                 runs = tuple(self._run(item, scope) for item in items)
-                return lambda frame: tuple(run(frame) for run in runs)
+                return lambda frame: [run(frame) for run in runs]
             case Name():
                 return self._name(node, scope)
             case Field():
@@ -163,18 +108,18 @@ class _Compiler:
                 return self._slice(node, scope)
             case ListFunction():
                 return self._list_function(node, scope)
-            case Contains(of=of, value=value):
-                return self._membership(node, value, of, scope)
+            case Contains(of=of, value=sought):
+                return self._membership(node.at, sought, of, scope)
             case Count(of=of):
-                items = self._items(of, scope)
-                return lambda frame: len(items(frame))
+                items_of = self._items(of, scope)
+                return lambda frame: len(items_of(frame))
             case TimeFunction():
-                return self._time_function(node)
+                return time_function(node)
             case Not(of=of):
                 negated = self.condition(of, scope)
                 return lambda frame: not negated(frame)
             case Comparison(operator="in", left=left, right=right):
-                return self._membership(node, left, right, scope)
+                return self._membership(node.at, left, right, scope)
             case Comparison():
                 return self._comparison(node, scope)
             case Junction():
@@ -183,36 +128,135 @@ class _Compiler:
     def _name(self, node: Name, scope: Mapping[str, int]) -> Run:
         kind, name = self._typing.of(node), node.name
         fitting = fits(kind)
-        if name in scope:
-            slot = scope[name]
+        slot = scope.get(name, -1)
 
-            def variable(frame: Frame) -> Any:
-                value = frame.variables[slot]
-                if not fitting(value):
-                    _misfit(node, kind, value)
-                return value
-
-            return variable
+        def variable(frame: Frame) -> Any:
+            value = frame.variables[slot]
+            if not fitting(value):
+                misfit(node, kind, value)
+            return value
 
         def keyword(frame: Frame) -> Any:
             value = frame.namespaces.get(name)
             if not fitting(value):
-                _misfit(node, kind, value)
+                misfit(node, kind, value)
             return value
 
-        return keyword
+        return variable if name in scope else keyword
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
-        of, name, kind = self._run(node.of, scope), node.name, self._typing.of(node)
+        kind, of, name = self._typing.of(node), self._run(node.of, scope), node.name
         fitting = fits(kind)
 
         def field(frame: Frame) -> Any:
+            holder = of(frame)
             try:
-                value = of(frame)[name]
+                value = holder[name]
             except (KeyError, TypeError, IndexError):
                 value = None
             if not fitting(value):
-                _misfit(node, kind, value)
+                misfit(node, kind, value)
             return value
 
         return field
+
+    def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
+        kind, of, index_of = self._typing.of(node), self._run(node.of, scope), self._run(node.index, scope)
+        fitting = fits(kind)
+
+        def indexed(frame: Frame) -> Any:
+            holder, index = of(frame), index_of(frame)
+            value = (at_name if isinstance(index, str) else at_position)(node, holder, index)
+            if not fitting(value):
+                misfit(node, kind, value)
+            return value
+
+        return indexed
+
+    def _slice(self, node: Slice, scope: Mapping[str, int]) -> Run:
+        of, start_of, end_of = (self._run(part, scope) for part in parts(node))
+        return lambda frame: sliced(node, frame, of(frame), start_of(frame), end_of(frame))
+
+    def _items(self, of: Node, scope: Mapping[str, int]) -> Run:
+        """The list that a list function is called on."""
+        run = self._run(of, scope)
+        if isinstance(self._typing.of(of), ListOf):
+            return run
+
+        def dynamic(frame: Frame) -> Any:
+            value = run(frame)
+            if not is_list(value):
+                fail(f"{spelled(of)} is not a list", of.at)
+            return value
+
+        return dynamic
+
+    def _list_function(self, node: ListFunction, scope: Mapping[str, int]) -> Run:
+        items_of, slot, at = self._items(node.of, scope), len(scope), node.at
+        predicate = self.condition(node.predicate, {**scope, node.variable: slot})
+        steps = _steps(node.predicate)
+        settle, deciding = self._settle, node.function == "any"
+
+        def filtered(frame: Frame) -> Any:
+            items = items_of(frame)
+            frame.charge(steps * len(items), at)
+            return [item for frame.variables[slot], item in zip(items, items, strict=True) if predicate(frame)]
+
+        def quantified(frame: Frame) -> bool:
+            items = items_of(frame)
+            frame.charge(steps * len(items), at)
+            # The variable is set anew before each run of the predicate.
+            return settle(frame, (predicate for frame.variables[slot] in items), deciding)
+
+        return filtered if node.function == "filter" else quantified
+
+    def _junction(self, node: Junction, scope: Mapping[str, int]) -> Run:
+        runs = tuple(self.condition(operand, scope) for operand in node.operands)
+        settle, deciding = self._settle, node.operator == "||"
+        return lambda frame: settle(frame, runs, deciding)
+
+    def _comparison(self, node: Comparison, scope: Mapping[str, int]) -> Run:
+        left_type = self._typing.of(node.left)
+        how = comparison(left_type, self._typing.of(node.right))
+        assert how is not None
+        left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
+        if how is How.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
+            # Nothing here grows with the request: a literal bounds the text that equals it.
+            operator = OPERATORS[node.operator]
+            return lambda frame: operator(left_of(frame), right_of(frame))
+        compare = compared(how, node.operator, node.at)
+        return lambda frame: compare(frame, left_of(frame), right_of(frame))
+
+    def _membership(self, at: Place, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
+        list_type = self._typing.of(among)
+        item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
+        how = comparison(self._typing.of(sought), item_type)
+        assert how is not None
+        sought_of, items_of = self._run(sought, scope), self._items(among, scope)
+        if how is not How.DYNAMIC and isinstance(among, ListLiteral):
+            literals = [item.value for item in among.items if isinstance(item, Literal)]
+            if len(literals) == len(among.items):
+                return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
+        equal, fitting = compared(how, "==", at), fits(item_type)
+
+        def contained(frame: Frame) -> bool:
+            value, items = sought_of(frame), items_of(frame)
+            frame.charge(len(items), at)
+            found = False
+            for item in items:
+                if not fitting(item):
+                    misfit(among, item_type, item)
+                if equal(frame, value, item):
+                    found = True
+            return found
+
+        return contained
+
+
+def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:
+    def among_literals(frame: Frame) -> bool:
+        value = sought_of(frame)
+        charge_texts(frame, at, value)
+        return form(value) in literals
+
+    return among_literals

@@ -14,9 +14,7 @@ Not here: whether the names exist and the types fit (`checking`).
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from keystead.policies.syntax import (
     Comparison,
@@ -37,6 +35,7 @@ from keystead.policies.syntax import (
     TimeFunction,
     parts,
 )
+from keystead.policies.tokens import Token, tokens_of
 
 LENGTH_MAX = 10_000
 DEPTH_MAX = 64
@@ -47,34 +46,6 @@ _INT_DIGITS_MAX = 1_000
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _WITH_PREDICATE = frozenset({"all", "any", "filter"})
 _FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
-_WORDS = frozenset({"true", "false", "in"})
-
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<int>[0-9]+)|(?P<string>'[^']*')"
-    r"|(?P<sign>&&|\|\||==|!=|<=|>=|\.\.|[!<>.,()\[\]])"
-)
-_INSTEAD = {
-    '"': "strings are written in single quotes",
-    "'": "this string has no closing `'`",
-    "=": "equality is written `==`",
-    "&": "conjunction is written `&&`",
-    "|": "disjunction is written `||`",
-    "-": "the language has no negative numbers and no subtraction",
-    "+": "the language has no addition",
-    "*": "the language has no multiplication",
-    "/": "the language has no division and no comments",
-}
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: Place
-
-    def __str__(self) -> str:
-        if self.kind == "end":
-            return "the end of the expression"
-        return f"`{self.text}`" if len(self.text) <= 40 else f"`{self.text[:40]}…`"
 
 
 def parse(text: str) -> Node:
@@ -83,31 +54,9 @@ def parse(text: str) -> Node:
         raise ExpressionRefused(
             f"the expression has {len(text)} characters: at most {LENGTH_MAX} are allowed", Place(1, 1)
         )
-    tree = _Parser(_tokens(text)).whole()
+    tree = _Parser(tokens_of(text)).whole()
     _check_depth(tree)
     return tree
-
-
-def _tokens(text: str) -> list[_Token]:
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    tokens = []
-    offset = 0
-    while offset < len(text):
-        match = _TOKEN.match(text, offset)
-        line = bisect_right(lines, offset)
-        at = Place(line, offset - lines[line - 1] + 1)
-        if match is None:
-            character = text[offset]
-            instead = _INSTEAD.get(character, "this character has no meaning outside a string")
-            raise ExpressionRefused(f"unexpected {character!r}: {instead}", at)
-        kind = str(match.lastgroup)
-        if kind == "name" and match.group() in _WORDS:
-            kind = "word"
-        if kind != "space":
-            tokens.append(_Token(kind, match.group(), at))
-        offset = match.end()
-    tokens.append(_Token("end", "", Place(len(lines), len(text) - lines[-1] + 1)))
-    return tokens
 
 
 def _check_depth(tree: Node) -> None:
@@ -129,7 +78,7 @@ def _joined(operator: str, operands: list[Node]) -> Node:
 
 
 class _Parser:
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._next = 0
         self._depth = 0
@@ -141,7 +90,7 @@ class _Parser:
         return tree
 
     @property
-    def _token(self) -> _Token:
+    def _token(self) -> Token:
         return self._tokens[self._next]
 
     def _fail(self, expected: str) -> NoReturn:
@@ -151,7 +100,7 @@ class _Parser:
         token = self._token
         return token.text == text and token.kind in ("sign", "word")
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         token = self._token
         self._next += 1
         return token
@@ -288,7 +237,7 @@ class _Parser:
                 return tuple(items)
             self._require(",", "`,` or `]`")
 
-    def _function(self, name: _Token) -> Node:
+    def _function(self, name: Token) -> Node:
         if name.text not in _FUNCTIONS:
             raise ExpressionRefused(
                 f"function does not exist: {name.text}: there are Timestamp and CronSpan", name.at

@@ -68,9 +68,7 @@ _EIP_712 = _struct(
 )
 _EIP_7702 = _struct(address=_HEX, chain_id=_NUMERAL, nonce=_NUMERAL)
 
-_ADDRESS_TABLE_LOOKUPS = ListOf(
-    _struct(address_table_key=_STRING, writable_indexes=_INTS, readonly_indexes=_INTS)
-)
+_ADDRESS_TABLE_LOOKUPS = ListOf(_struct(address_table_key=_STRING, writable_indexes=_INTS, readonly_indexes=_INTS))
 _PARSED_INSTRUCTION = _struct(
     instruction_name=_STRING,
     discriminator=_HEX,
@@ -94,9 +92,7 @@ _SOLANA_TX = _struct(
     ),
     transfers=ListOf(_struct(from_=_STRING, to=_STRING, amount=_INT)),
     spl_transfers=ListOf(
-        _struct(
-            from_=_STRING, to=_STRING, owner=_STRING, token_mint=_STRING, amount=_INT, signers=_STRINGS
-        )
+        _struct(from_=_STRING, to=_STRING, owner=_STRING, token_mint=_STRING, amount=_INT, signers=_STRINGS)
     ),
     address_table_lookups=_ADDRESS_TABLE_LOOKUPS,
 )
@@ -167,9 +163,7 @@ _TEMPO_TX = _struct(
 
 # The activity and its parameters
 
-_DERIVATION = _struct(
-    type=_STRING, signing_leaf=_struct(leaf_id=_STRING), static_deposit=_struct(index=_INT)
-)
+_DERIVATION = _struct(type=_STRING, signing_leaf=_struct(leaf_id=_STRING), static_deposit=_struct(index=_INT))
 _OPERATOR_RECIPIENTS = ListOf(_struct(operator_id=_STRING, encryption_public_key=_STRING))
 _SPARK_SIGNATURE = _struct(
     derivation=_DERIVATION,

@@ -34,6 +34,7 @@ from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitt
 from keystead.server.bodies import Disconnected, read_body
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import RequestLine, logger, write_request_line
+from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.server.service import Service
 
 Scope = MutableMapping[str, Any]
@@ -78,6 +79,7 @@ class Application:
     def __init__(self, service: Service) -> None:
         self.settings = service.settings
         self._service = service
+        self._rate_limit = RateLimit(service.settings.rate_limit)
         self._cors = CorsPolicy.of(service.settings.cors_origins)
         self._forced_form = None if self.settings.answer_form == "auto" else Form(self.settings.answer_form)
 
@@ -102,6 +104,8 @@ class Application:
         except ServiceError as refused:
             status, body, error = HTTPStatus(refused.http_status), error_answer(refused), refused.message
             request.close = refused.http_status in (408, 413)
+            if isinstance(refused, RateLimited):
+                headers.append((b"retry-after", b"%d" % refused.retry_after_s))
         except Disconnected:
             return
         except Exception:  # noqa: BLE001 - the last resort: whatever it was, the caller gets an answer
@@ -148,6 +152,7 @@ class Application:
                 finds_caller=operation.finds_caller,
             )
             request.user_id = caller.user.user_id
+            self._rate_limit.spend(organization.id, time.monotonic())
             reading = Reading(organization=organization, caller=caller, store=service.store)
             if not operation.of_version:
                 return answer(await _settled(operation.answer(reading, asked)), request.form)
@@ -163,6 +168,7 @@ class Application:
             service.store, request.organization_id, proven, service.clock.now_ms()
         )
         request.user_id = caller.user.user_id
+        self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller)
         request.activity_id = activity.id
         seen = submitted_view(activity, submission, organization, request.user_id)

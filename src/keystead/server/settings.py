@@ -6,9 +6,10 @@ Command-line flags set the same variables. Not here: the limits of organizations
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 PREFIX = "KEYSTEAD_"
 
@@ -24,38 +25,72 @@ class SettingsError(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Times end in their unit; sizes are bytes. `mode` keeps development data and production data apart."""
+    """Times end in their unit; sizes are bytes. The words beside each are its documentation (`configuration`)."""
 
-    database_url: str
-    mode: Literal["dev", "serve"] = "serve"
-    master_key_file: str = ""
-    master_key: str = ""
-    host: str = "127.0.0.1"
-    port: int = 8080
-    workers: int = 1
-    answer_form: Literal["auto", "documented", "sdk"] = "auto"
-    cors_origins: str = "*"
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_requests: bool = True
-    body_bytes_max: int = 1_048_576
-    header_bytes_max: int = 32_768
-    header_timeout_s: int = 15
-    body_timeout_s: int = 15
-    idle_timeout_s: int = 75
-    shutdown_timeout_s: int = 30
-    timestamp_past_s: int = 3_600
-    timestamp_future_s: int = 300
-    organizations_cached: int = 10_000
-    organization_bytes_cached: int = 268_435_456
-    limit_users: int = 10_000
-    limit_wallets: int = 10_000
-    limit_contract_interfaces: int = 1_000
-    limit_tags: int = 1_000
-    limit_authenticators_per_user: int = 10
-    limit_long_lived_api_keys_per_user: int = 10
-    limit_expiring_api_keys_per_user: int = 10
-    limit_oauth_providers_per_user: int = 10
-    limit_mfa_policies_per_user: int = 10
+    database_url: Annotated[str, Meta(description="`postgresql://…` or `sqlite:///FILE`.")]
+    mode: Annotated[
+        Literal["dev", "serve"],
+        Meta(description="Which command's data this is; `dev` and `serve` refuse each other's."),
+    ] = "serve"
+    master_key_file: Annotated[
+        str, Meta(description="File with the master key: 64 hex digits or base64 of 32 bytes, mode 0600.")
+    ] = ""
+    master_key: Annotated[str, Meta(description="The master key itself, in place of a file.")] = ""
+    host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0)] = 8080
+    workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
+    answer_form: Annotated[
+        Literal["auto", "documented", "sdk"],
+        Meta(description="Form of answers: `auto` looks at who asks (divergences.md)."),
+    ] = "auto"
+    cors_origins: Annotated[
+        str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
+    ] = "*"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
+    ] = "info"
+    log_requests: Annotated[bool, Meta(description="Log one line per request.")] = True
+    body_bytes_max: Annotated[int, Meta(description="Largest request body, in bytes.", ge=1)] = 1_048_576
+    header_bytes_max: Annotated[int, Meta(description="Largest header section, in bytes.", ge=1)] = 32_768
+    header_timeout_s: Annotated[
+        int, Meta(description="Seconds in which a request's headers must be complete.", ge=1)
+    ] = 15
+    body_timeout_s: Annotated[
+        int, Meta(description="Seconds in which a request's body must be complete.", ge=1)
+    ] = 15
+    idle_timeout_s: Annotated[int, Meta(description="Seconds after which an idle connection is closed.", ge=1)] = 75
+    shutdown_timeout_s: Annotated[
+        int, Meta(description="Seconds that requests under way have when the server is told to stop.", ge=1)
+    ] = 30
+    timestamp_past_s: Annotated[
+        int, Meta(description="Seconds that a submission's `timestampMs` may lie behind the server's clock.", ge=1)
+    ] = 3_600
+    timestamp_future_s: Annotated[int, Meta(description="Seconds that it may lie ahead.", ge=1)] = 300
+    rate_limit: Annotated[
+        int,
+        Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),
+    ] = 0
+    organizations_cached: Annotated[
+        int, Meta(description="Most organizations that a process keeps in memory.", ge=1)
+    ] = 10_000
+    organization_bytes_cached: Annotated[
+        int, Meta(description="Most bytes, by estimate, that they may take.", ge=1)
+    ] = 268_435_456
+    limit_users: Annotated[int, Meta(description="Most users of an organization.", ge=0)] = 10_000
+    limit_wallets: Annotated[int, Meta(description="Most wallets of an organization.", ge=0)] = 10_000
+    limit_contract_interfaces: Annotated[
+        int, Meta(description="Most contract interfaces of an organization.", ge=0)
+    ] = 1_000
+    limit_tags: Annotated[int, Meta(description="Most tags of an organization.", ge=0)] = 1_000
+    limit_authenticators_per_user: Annotated[int, Meta(description="Most authenticators of a user.", ge=0)] = 10
+    limit_long_lived_api_keys_per_user: Annotated[
+        int, Meta(description="Most API keys without expiry of a user.", ge=0)
+    ] = 10
+    limit_expiring_api_keys_per_user: Annotated[
+        int, Meta(description="Most expiring API keys of a user; one more replaces the oldest.", ge=0)
+    ] = 10
+    limit_oauth_providers_per_user: Annotated[int, Meta(description="Most OAuth identities of a user.", ge=0)] = 10
+    limit_mfa_policies_per_user: Annotated[int, Meta(description="Most MFA policies of a user.", ge=0)] = 10
 
     def __repr__(self) -> str:
         return f"Settings(mode={self.mode!r})"

@@ -49,7 +49,7 @@ class _Entry:
     def __init__(self, organization: Organization) -> None:
         self.organization = organization
         self.answers: dict[Any, bytes] = {}
-        self.bytes = _estimate(organization)
+        self.bytes = estimated_bytes(organization)
 
 
 class OrganizationCache:
@@ -146,7 +146,7 @@ class OrganizationCache:
             self._bytes -= entry.bytes
 
 
-def _estimate(organization: Organization) -> int:
+def estimated_bytes(organization: Organization) -> int:
     credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
     small = len(organization.tags) + len(organization.wallets) + len(organization.contract_interfaces)
     return (

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from keystead.api.errors import ServiceError
-from keystead.storage.base import NotMigrated, already_there, unavailable
+from keystead.storage.base import NotMigrated, already_there, unavailable, unwritten
 
 _SERVER_SETTINGS = {
     "application_name": "keystead",
@@ -103,6 +103,8 @@ def translated(error: Exception) -> ServiceError:
         return NotMigrated()
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):
         return already_there(error)
+    if isinstance(error, asyncpg.DataError):
+        return unwritten(error)
     if isinstance(error, asyncpg.PostgresError):
         return unavailable(f"did not do this ({type(error).__name__})")
     return unavailable("does not answer")

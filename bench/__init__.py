@@ -1,0 +1,1 @@
+"""Measures Keystead on this machine: `python -m bench`. What and how: docs/benchmarks.md."""

@@ -1,0 +1,94 @@
+"""Which core does what, and what this machine is.
+
+Here: pinning processes to cores, facts for the record. Linux only: nowhere else can a process be pinned so simply.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from bench.failure import BenchFailure
+
+_SYNCS = 200
+
+
+class Cores(msgspec.Struct, frozen=True):
+    """`server` is for the server under test alone; `load` for the load generator and the database server."""
+
+    server: int
+    load: int
+    all: frozenset[int]
+
+
+def cores_here() -> Cores:
+    """Raises BenchFailure unless there are two cores to tell apart."""
+    if not hasattr(os, "sched_getaffinity"):
+        raise BenchFailure("the benchmarks pin processes to cores, which they know how to do on Linux only")
+    available = sorted(os.sched_getaffinity(0))
+    if len(available) < 2:
+        raise BenchFailure("the benchmarks need two cores: one for the server, one for the load generator")
+    return Cores(server=available[0], load=available[1], all=frozenset(available))
+
+
+@contextmanager
+def pinned(cores: Set[int]) -> Iterator[None]:
+    """This process on these cores for the block, and for ever whatever processes it starts in it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def machine() -> dict[str, str]:
+    """What the numbers depend on, in words."""
+    packages = ("uvicorn", "uvloop", "httptools", "msgspec", "cryptography", "asyncpg")
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
+        "kernel": f"Linux {platform.release()}",
+        "python": platform.python_version(),
+        "packages": ", ".join(f"{package} {version(package)}" for package in packages),
+        "file system": f"{_file_system(Path(tempfile.gettempdir()))}, a 4 kB fdatasync takes {_sync_us():.0f} us",
+    }
+
+
+def _processor() -> str:
+    facts = dict(
+        (part.strip() for part in line.split(":", 1))
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if ":" in line
+    )
+    if "model name" not in facts:
+        return platform.machine()
+    return f"{facts['model name']} (family {facts.get('cpu family')}, model {facts.get('model')})"
+
+
+def _file_system(folder: Path) -> str:
+    """The type of the file system that holds the databases; on tmpfs nothing is durable."""
+    mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    above = {str(parent) for parent in (folder.resolve(), *folder.resolve().parents)}
+    return max((mount for mount in mounts if mount[0] in above), key=lambda mount: len(mount[0]))[1]
+
+
+def _sync_us() -> float:
+    """The median time that appending 4 kB durably takes: the floor of a durable write."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        times = []
+        for _ in range(_SYNCS):
+            file.write(bytes(4096))
+            begun = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - begun)
+    return statistics.median(times) * 1e6

@@ -1,0 +1,128 @@
+"""The load: requests made beforehand, sent over persistent connections, each timed from sending to its last byte.
+
+Here: HTTP/1.1 just well enough to find the end of an answer. A connection has one request under way, and sends
+its next as soon as that is answered. Not here: what the requests are (`cases`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import time
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import uvloop
+
+from bench.failure import BenchFailure
+
+CONNECTIONS = 16
+
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What came of sending: `latencies` in seconds, one of each measured request."""
+
+    seconds: float
+    latencies: list[float]
+    failures: int
+
+    @property
+    def rate(self) -> float:
+        """Answers per second."""
+        return len(self.latencies) / self.seconds
+
+
+def send(port: int, requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
+    """Send all the requests; the first `warm_up` of them are not measured. Raises BenchFailure if it takes too long.
+
+    An answer with a status other than 200 is a failure.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        return uvloop.run(_send(port, requests, warm_up, limit_s))
+    finally:
+        gc.enable()
+
+
+async def _send(port: int, requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:
+    loop = asyncio.get_running_loop()
+    progress = _Progress(requests, warm_up, loop.create_future())
+    connections = [
+        (await loop.create_connection(lambda: _Connection(progress), "127.0.0.1", port))[1]
+        for _ in range(CONNECTIONS)
+    ]
+    for connection in connections:
+        connection.send_next()
+    try:
+        await asyncio.wait_for(progress.ended, limit_s)
+    except TimeoutError:
+        raise BenchFailure(f"{len(requests)} requests were not answered within {limit_s:g} s") from None
+    finally:
+        for connection in connections:
+            connection.close()
+    return Load(progress.ended_at - progress.begun_at, progress.latencies, progress.failures)
+
+
+class _Progress:
+    """What the connections share: the requests still to be sent, and what is known of the others."""
+
+    def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None]) -> None:
+        self.requests: Iterator[bytes] = iter(requests)
+        self.ended = ended
+        self.begun_at = self.ended_at = 0.0
+        self.latencies: list[float] = []
+        self.failures = 0
+        self._unanswered = len(requests)
+        self._warm_up = warm_up
+
+    def answered(self, sent_at: float, is_success: bool) -> None:
+        now = time.perf_counter()
+        self._unanswered -= 1
+        if not is_success:
+            self.failures += 1
+        if self._warm_up:
+            self._warm_up -= 1
+            self.begun_at = now
+        else:
+            self.latencies.append(now - sent_at)
+        if not self._unanswered:
+            self.ended_at = now
+            self.ended.set_result(None)
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, progress: _Progress) -> None:
+        self._progress = progress
+        self._received = b""
+        self._sent_at = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if not self._progress.ended.done():
+            self._progress.ended.set_exception(BenchFailure("the server closed a connection"))
+
+    def send_next(self) -> None:
+        request = next(self._progress.requests, None)
+        if request is not None:
+            self._sent_at = time.perf_counter()
+            self._transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        received = self._received + data if self._received else data
+        end_of_head = received.find(b"\r\n\r\n")
+        length = _LENGTH.search(received, 0, end_of_head + 2) if end_of_head >= 0 else None
+        if length is None or len(received) < end_of_head + 4 + int(length[1]):
+            self._received = received
+            return
+        self._received = b""
+        self._progress.answered(self._sent_at, received[9:12] == b"200")
+        self.send_next()
+
+    def close(self) -> None:
+        self._transport.abort()

@@ -1,0 +1,101 @@
+"""The server under test: `keystead serve` in a process of its own, with the settings it has when nothing is set.
+
+Here: starting, pinning, its memory, stopping. Its log, a line per request, goes to a file, as it does in production.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from bench.cores import pinned
+from bench.failure import BenchFailure
+
+_START_LIMIT_S = 30.0
+_STOP_LIMIT_S = 15.0
+
+
+class Server(msgspec.Struct, frozen=True):
+    port: int
+    pid: int
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def peak_bytes(self) -> int:
+        """The most memory that its processes have had resident, added up (Linux: VmHWM)."""
+        return sum(_peak_bytes(pid) for pid in _family(self.pid))
+
+
+@contextmanager
+def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Iterator[Server]:
+    """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure if it will not."""
+    port = _free_port()
+    log = folder / "server.log"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
+    with log.open("wb") as written, pinned(cores):
+        process = subprocess.Popen(
+            [Path(sys.executable).parent / "keystead", "serve"],
+            env={**environment, **settings, "KEYSTEAD_PORT": str(port)},
+            stdin=subprocess.DEVNULL,
+            stderr=written,
+        )
+    try:
+        _await_ready(process, port, log)
+        yield Server(port, process.pid)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not _is_ready(port):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise BenchFailure(f"the server did not start: {log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.05)
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _family(int(child))
+
+
+def _peak_bytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0

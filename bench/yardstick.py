@@ -1,0 +1,46 @@
+"""The yardstick: how many P-256 signatures `openssl speed` verifies per second, on given cores, now.
+
+Every request costs one such verification at least, so a share of this rate says how near a server is to its floor,
+whatever the machine is and whatever else it is doing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Set
+
+from bench.cores import pinned
+from bench.failure import BenchFailure
+
+_SECONDS = 1
+"""The least `openssl speed` knows. It signs for as long as it verifies, so a yardstick takes two."""
+
+
+class Yardstick:
+    """One run of `openssl speed`, begun at once; other work may go on, on other cores, until `rate`."""
+
+    def __init__(self, cores: Set[int]) -> None:
+        openssl = shutil.which("openssl")
+        if openssl is None:
+            raise BenchFailure("the yardstick is `openssl speed`, and there is no openssl here")
+        command = [openssl, "speed", "-seconds", str(_SECONDS)]
+        if len(cores) > 1:
+            command += ["-multi", str(len(cores))]
+        with pinned(cores):
+            self._process = subprocess.Popen(
+                [*command, "ecdsap256"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+
+    def rate(self) -> float:
+        """Verifications per second, of all the cores together."""
+        printed, _ = self._process.communicate()
+        # 256 bits ecdsa (nistp256)   0.0000s   0.0001s  39206.0  12614.0
+        try:
+            return float(printed.split()[-1])
+        except (IndexError, ValueError):
+            raise BenchFailure(f"openssl speed printed no rate: {printed!r}") from None
+
+
+def openssl_version() -> str:
+    return subprocess.run(["openssl", "version"], capture_output=True, text=True, check=True).stdout.strip()

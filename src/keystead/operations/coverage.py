@@ -1,0 +1,51 @@
+"""`python -m keystead.operations.coverage`: writes docs/coverage.md, or with --check says whether it is current."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from keystead.activities.activity import ActivityOperation
+from keystead.api.public_schema import PUBLIC_SCHEMA
+from keystead.operations import CATALOGUE
+
+PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
+
+
+def coverage_page() -> str:
+    """Every operation of the public schema, by subject, and whether this version answers it."""
+    names = [name for names in PUBLIC_SCHEMA.operations.values() for name in names]
+    answered = sum(1 for name in names if CATALOGUE.at(f"/public/v1/{name}"))
+    lines = [
+        "# Coverage of the public schema",
+        "",
+        "Generated from the operation catalogue (`make generate`); a test says when it is stale.",
+        f"Answered: {answered} of {len(names)} operations. Every other path of the schema answers HTTP 501 and",
+        "names its operation.",
+    ]
+    for subject, operations in PUBLIC_SCHEMA.operations.items():
+        lines += ["", f"## {subject}", "", "| operation | answered | activity types |", "|---|---|---|"]
+        lines += [_row(name) for name in operations]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str) -> str:
+    operation = CATALOGUE.at(f"/public/v1/{name}")
+    if operation is None:
+        return f"| `{name}` | no | |"
+    types = operation.activity_types if isinstance(operation, ActivityOperation) else ()
+    shown = ", ".join(f"`{activity_type.removeprefix('ACTIVITY_TYPE_')}`" for activity_type in types)
+    return f"| `{name}` | yes | {shown} |"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page; with --check, 1 if the page that is there is stale."""
+    page = coverage_page()
+    if arguments == ["--check"]:
+        return 0 if PAGE.read_text() == page else 1
+    PAGE.write_text(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""What each operator of the language does with the values of its operands.
+
+Here: members and items, equality and order, all and any. Not here: in which order a tree is walked (`evaluation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from keystead.policies.frame import EvaluationFailed, Frame, StepsExceeded
+from keystead.policies.syntax import Index, Node, Place, Slice, TimeFunction, spelled
+from keystead.policies.time import cron_span, timestamp
+from keystead.policies.types import Comparison as How
+from keystead.policies.types import Scalar, Type, named
+from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, is_integer, is_list
+
+_CRON_STEPS = 100
+
+Run = Callable[[Frame], Any]
+Settle = Callable[[Frame, Iterable[Run], bool], bool]
+
+
+def fail(reason: str, at: Place) -> NoReturn:
+    raise EvaluationFailed(reason, at)
+
+
+def misfit(node: Node, kind: Type, value: Any) -> NoReturn:
+    if value is None:
+        fail(f"{spelled(node)} is absent", node.at)
+    if kind is Scalar.INT and is_integer(value):
+        fail(f"{spelled(node)} is beyond the range of integers, 128 bit", node.at)
+    fail(f"{spelled(node)} is not {named(kind)}", node.at)
+
+
+def charge_texts(frame: Frame, at: Place, *values: Any) -> None:
+    steps = sum(len(value) >> 6 for value in values if isinstance(value, str))
+    if steps:
+        frame.charge(steps, at)
+
+
+def settled(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
+    """Whether all are true (false being the deciding value) or any is (true being it). All of them are run."""
+    decided = False
+    for run in runs:
+        if run(frame) is deciding:
+            decided = True
+    return deciding if decided else not deciding
+
+
+def weighed(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
+    """The same, but one that decides outweighs those that fail."""
+    decided, failed = False, None
+    for run in runs:
+        try:
+            if run(frame) is deciding:
+                decided = True
+        except StepsExceeded:
+            raise
+        except EvaluationFailed as failure:
+            failed = failed or failure
+    if failed is not None and not decided:
+        raise failed
+    return deciding if decided else not deciding
+
+
+def at_name(node: Index, holder: Any, name: str) -> Any:
+    """What a map holds under a name."""
+    try:
+        return holder[name]
+    except (KeyError, TypeError, IndexError):
+        fail(f"{spelled(node.of)}['{name[:80]}'] is absent", node.at)
+
+
+def at_position(node: Index, holder: Any, index: Any) -> Any:
+    """An item of a list, or a character of a string."""
+    if not (is_list(holder) or isinstance(holder, str)):
+        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
+    if not is_integer(index):
+        fail(f"{spelled(node.index)} is not an integer", node.index.at)
+    if not 0 <= index < len(holder):
+        fail(f"{spelled(node.of)}[{index}] is out of range: its length is {len(holder)}", node.at)
+    return holder[index]
+
+
+def sliced(node: Slice, frame: Frame, holder: Any, start: Any, end: Any) -> Any:
+    """A part of a list or a string, which must lie within it."""
+    if not (is_list(holder) or isinstance(holder, str)):
+        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
+    if not (is_integer(start) and is_integer(end)):
+        fail("the bounds of a slice are not integers", node.at)
+    if not 0 <= start <= end <= len(holder):
+        fail(f"{spelled(node.of)}[{start}..{end}] is out of range: its length is {len(holder)}", node.at)
+    frame.charge(end - start if is_list(holder) else (end - start) >> 6, node.at)
+    return holder[start:end]
+
+
+def compared(how: How, operator: str, at: Place) -> Callable[[Frame, Any, Any], bool]:
+    """A comparison of two values, charged for the texts among them."""
+    compare = OPERATORS[operator]
+    if how is How.DYNAMIC:
+        ordered = operator not in ("==", "!=")
+
+        def dynamic(frame: Frame, left: Any, right: Any) -> bool:
+            charge_texts(frame, at, left, right)
+            try:
+                return compare(*dynamic_pair(left, right, ordered=ordered))
+            except Incomparable as refused:
+                fail(str(refused), at)
+
+        return dynamic
+    form = FORMS[how]
+
+    def static(frame: Frame, left: Any, right: Any) -> bool:
+        charge_texts(frame, at, left, right)
+        return compare(form(left), form(right))
+
+    return static
+
+
+def time_function(node: TimeFunction) -> Run:
+    texts = [str(argument.value) for argument in node.arguments]
+    if node.function == "Timestamp":
+        moment = timestamp(*texts)
+        return lambda _: moment
+    span = cron_span(*texts)
+
+    def is_open(frame: Frame) -> bool:
+        frame.charge(_CRON_STEPS, node.at)
+        return span.is_open(frame.namespaces["time"]["now"])
+
+    return is_open

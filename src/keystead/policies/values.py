@@ -1,0 +1,136 @@
+"""How the values of a request stand for values of the language: which fit which type, how two of them compare.
+
+Here: letter case, quoted numbers, values of no fixed type. Not here: which types compare at all (`types`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from keystead.policies.types import Comparison, ListOf, MapOf, Scalar, StructOf, Type
+
+INT_MIN, INT_MAX = -(2**127), 2**127 - 1
+UINT_MAX = 2**256 - 1
+
+_HEX_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]*")
+_DECIMAL = re.compile(r"-?[0-9]{1,39}")
+
+
+class Incomparable(Exception):
+    """Two values that have no order or equality between them. Says why."""
+
+
+def is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_present(value: Any) -> bool:
+    return value is not None
+
+
+_FITS: dict[Scalar, Callable[[Any], bool]] = {
+    Scalar.BOOL: lambda value: isinstance(value, bool),
+    Scalar.INT: lambda value: is_integer(value) and INT_MIN <= value <= INT_MAX,
+    Scalar.UINT: lambda value: is_integer(value) and 0 <= value <= UINT_MAX,
+    Scalar.STRING: _is_text,
+    Scalar.HEX: _is_text,
+    Scalar.ADDRESS: _is_text,
+    Scalar.NUMERAL: lambda value: isinstance(value, int | str) and not isinstance(value, bool),
+    Scalar.TIMESTAMP: is_integer,
+    Scalar.DYNAMIC: _is_present,
+    Scalar.NOTHING: lambda value: False,
+}
+
+
+def fits(kind: Type) -> Callable[[Any], bool]:
+    """Whether a value of the request can stand for one of this type. An absent value, None, fits none.
+
+    Of a list, map or struct only the outside is looked at: what is in it is looked at when it is read.
+    """
+    match kind:
+        case Scalar():
+            return _FITS[kind]
+        case ListOf():
+            return is_list
+        case MapOf() | StructOf():
+            return _is_present
+
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _hex_digits(text: str) -> str:
+    return text.lower() if text.isascii() else text
+
+
+def _address(text: str) -> str:
+    return text.lower() if _HEX_ADDRESS.fullmatch(text) else text
+
+
+FORMS: dict[Comparison, Callable[[Any], Any]] = {
+    Comparison.EXACT: _same,
+    Comparison.HEX: _hex_digits,
+    Comparison.ADDRESS: _address,
+}
+"""The form in which two values are equal if and only if they compare as equal."""
+
+
+def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
+    """Two values of no fixed type, as two that Python compares rightly. Raises Incomparable.
+
+    Two strings compare as addresses do; a number compares with a number, or with a string that is its decimal
+    digits. Where order is asked, strings must be such digits.
+    """
+    if isinstance(left, bool) or isinstance(right, bool):
+        if isinstance(left, bool) and isinstance(right, bool) and not ordered:
+            return left, right
+        raise Incomparable(f"{_described(left)} does not compare with {_described(right)}")
+    if isinstance(left, str) and isinstance(right, str) and not ordered:
+        return _address(left), _address(right)
+    return _number(left, right), _number(right, left)
+
+
+def _number(value: Any, other: Any) -> int:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = int(value)
+    elif not isinstance(value, int):
+        raise Incomparable(f"{_described(value)} does not compare with {_described(other)}")
+    if not INT_MIN <= value <= INT_MAX:
+        raise Incomparable("a number beyond the range of integers, 128 bit, does not compare")
+    return int(value)
+
+
+def _described(value: Any) -> str:
+    match value:
+        case bool():
+            return "a boolean"
+        case int():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a struct"

@@ -1,0 +1,63 @@
+"""`python -m keystead.server.configuration`: writes docs/configuration.md; with --check, says if it is current."""
+
+from __future__ import annotations
+
+import sys
+import typing
+from pathlib import Path
+
+import msgspec
+
+from keystead.server.settings import CLIENT_VARIABLES, PREFIX, Settings
+
+PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
+
+_BEGINNING = """# Configuration
+
+Generated from the settings (`make generate`); a test says when it is stale.
+
+`keystead serve` reads the environment variables below; its flags set the same ones and win over them. A variable
+that begins with `KEYSTEAD_` and is not listed stops the start, so that a misspelt setting is not silently ignored.
+`keystead dev` takes flags only (`keystead dev --help`) and ignores these variables.
+
+Every worker process has its own cache, its own rate limit and its own connections to the database.
+
+| variable | default | meaning |
+|---|---|---|
+"""
+
+_CLIENT = """
+## Variables of the client and the commands
+
+`Client.from_env()` and commands such as `keystead request` read these; the server ignores them.
+
+"""
+
+
+def configuration_page() -> str:
+    """Every setting with its default and its meaning."""
+    hints = typing.get_type_hints(Settings, include_extras=True)
+    rows = []
+    for field in msgspec.structs.fields(Settings):
+        (meta,) = (extra for extra in hints[field.name].__metadata__ if isinstance(extra, msgspec.Meta))
+        default = "needed" if field.required else f"`{_shown(field.default)}`"
+        rows.append(f"| `{PREFIX}{field.name.upper()}` | {default} | {meta.description} |")
+    client = "".join(f"- `{variable}`\n" for variable in sorted(CLIENT_VARIABLES))
+    return _BEGINNING + "\n".join(rows) + "\n" + _CLIENT + client
+
+
+def _shown(default: object) -> str:
+    return str(default).lower() if isinstance(default, bool) else str(default) or " "
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page; with --check, 1 if the page that is there is stale."""
+    page = configuration_page()
+    if arguments == ["--check"]:
+        return 0 if PAGE.read_text() == page else 1
+    PAGE.write_text(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,19 @@
+"""Fixtures that run a test once for each of the two clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.client.stand_in import Driven, StandIn
+
+from keystead import AsyncClient, Client
+
+
+@pytest.fixture(params=[Client, AsyncClient], ids=["Client", "AsyncClient"])
+def driven(request: pytest.FixtureRequest) -> Callable[..., Driven]:
+    def make(server: StandIn, **options: Any) -> Driven:
+        return Driven(request.param, server, **options)
+
+    return make

@@ -1,0 +1,194 @@
+"""The cache shows the newest version only, loads once for many, and stays within its limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from keystead.organizations.organization import Organization, Record, Version
+from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
+from tests.storage.samples import Road, an_organization
+
+
+class Database:
+    """What the cache asks, from a history of versions; `gate` holds answers back."""
+
+    def __init__(self, *histories: list[Organization]) -> None:
+        self.histories = {history[0].id: history for history in histories}
+        self.loads: list[tuple[str, int]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.on_load: Callable[[], None] = lambda: None
+
+    async def version(self, organization_id: str) -> Version | None:
+        history = self.histories.get(organization_id)
+        return history[-1].version if history else None
+
+    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None:
+        self.loads.append((organization_id, version_number))
+        newest = self.histories[organization_id][-1]
+        self.on_load()
+        await self.gate.wait()
+        known = next((o for o in self.histories[organization_id] if o.version.number == version_number), None)
+        kept = known.contract_interfaces if known else {}
+        changed = [record for key, record in newest.contract_interfaces.items() if key not in kept]
+        others = (
+            [] if known else [newest.profile, newest.data_key, *newest.users.values(), *newest.passkeys.values()]
+        )
+        others += [] if known else [*newest.tags.values(), *newest.wallets.values()]
+        return ChangedSince(newest.version, [*others, *changed])
+
+
+def records(organization: Organization) -> list[Record]:
+    users, small = [*organization.users.values(), *organization.passkeys.values()], organization.tags.values()
+    wallets, interfaces = organization.wallets.values(), organization.contract_interfaces.values()
+    return [organization.profile, organization.data_key, *users, *small, *wallets, *interfaces]
+
+
+def history(length: int = 1) -> list[Organization]:
+    road = Road(an_organization())
+    versions = [road.head]
+    for _ in range(length - 1):
+        road.step()
+        versions.append(road.head)
+    return versions
+
+
+def cache_over(database: Database, **limits: int) -> OrganizationCache:
+    return OrganizationCache(database, CacheLimits(**limits))
+
+
+def test_it_loads_whole_then_what_changed_then_nothing() -> None:
+    async def run() -> None:
+        versions = history(3)
+        database = Database(versions[:1])
+        cache = cache_over(database)
+        for newest in versions:
+            database.histories[newest.id] = versions[: newest.version.number]
+            for _ in range(2):
+                assert await cache.newest(newest.id) == newest
+        assert [number for _, number in database.loads] == [-1, 1, 2]
+        assert await cache.newest("unknown") is None
+
+    asyncio.run(run())
+
+
+def test_many_who_miss_share_one_load() -> None:
+    async def run() -> None:
+        versions = history()
+        database = Database(versions)
+        database.gate.clear()
+        cache = cache_over(database)
+        readers = [asyncio.create_task(cache.newest(versions[0].id)) for _ in range(5)]
+        await asyncio.sleep(0)
+        readers[0].cancel()
+        database.gate.set()
+        await asyncio.wait(readers)
+        assert [reader.result() for reader in readers[1:]] == [versions[0]] * 4
+        assert len(database.loads) == 1
+
+    asyncio.run(run())
+
+
+def test_a_load_that_began_earlier_is_not_enough() -> None:
+    async def run() -> None:
+        versions = history(2)
+        database = Database(versions[:1])
+        database.gate.clear()
+        cache = cache_over(database)
+        early = asyncio.create_task(cache.newest(versions[0].id))
+        await asyncio.sleep(0.001)
+        database.histories[versions[0].id] = versions
+        late = asyncio.create_task(cache.newest(versions[0].id))
+        await asyncio.sleep(0.001)
+        database.gate.set()
+        assert await late == versions[1]
+        assert (await early).version >= versions[0].version  # type: ignore[union-attr]
+        assert len(database.loads) == 2
+
+    asyncio.run(run())
+
+
+def test_own_commits_are_kept_and_never_replaced_by_older_ones() -> None:
+    async def run() -> None:
+        versions = history(3)
+        database = Database(versions)
+        cache = cache_over(database)
+        assert cache.keep(versions[2]) is versions[2]
+        assert cache.keep(versions[1]) is versions[2]
+        assert await cache.newest(versions[0].id) is versions[2]
+        assert database.loads == []
+
+    asyncio.run(run())
+
+
+def test_a_database_that_lost_commits_is_believed() -> None:
+    async def run() -> None:
+        versions = history(3)
+        other = Road(versions[0])
+        other.step()
+        for lost in (versions[:2], [versions[0], other.head]):
+            database = Database(lost)
+            cache = cache_over(database)
+            cache.keep(versions[2] if lost[-1] is versions[1] else versions[1])
+            assert await cache.newest(versions[0].id) == lost[-1]
+            assert [number for _, number in database.loads] == [-1]
+
+    asyncio.run(run())
+
+
+def test_forgetting_during_a_load_of_changes_loads_whole() -> None:
+    async def run() -> None:
+        versions = history(2)
+        database = Database(versions)
+        cache = cache_over(database)
+        cache.keep(versions[0])
+        database.on_load = lambda: cache.clear() if len(database.loads) == 1 else None
+        assert await cache.newest(versions[0].id) == versions[1]
+        assert [number for _, number in database.loads] == [1, -1]
+
+    asyncio.run(run())
+
+
+def test_the_longest_unused_goes_first() -> None:
+    async def run() -> None:
+        organizations = [history()[0] for _ in range(3)]
+        database = Database(*[[organization] for organization in organizations])
+        for limits in ({"organizations_max": 2}, {"bytes_max": 2 * estimated_bytes(organizations[0])}):
+            database.loads.clear()
+            cache = cache_over(database, **limits)
+            for number in (0, 1, 0, 2, 0, 1):
+                await cache.newest(organizations[number].id)
+            assert [organization_id for organization_id, _ in database.loads] == [
+                organizations[number].id for number in (0, 1, 2, 1)
+            ]
+
+    asyncio.run(run())
+
+
+def test_one_organization_larger_than_the_cache_is_kept() -> None:
+    async def run() -> None:
+        versions = history()
+        database = Database(versions)
+        cache = cache_over(database, bytes_max=1)
+        for _ in range(2):
+            assert await cache.newest(versions[0].id) == versions[0]
+        assert len(database.loads) == 1
+
+    asyncio.run(run())
+
+
+def test_answers_belong_to_one_version() -> None:
+    async def run() -> None:
+        versions = history(2)
+        cache = cache_over(Database(versions))
+        cache.keep(versions[0])
+        cache.answers(versions[0])["list_users"] = b"{}"
+        assert cache.answers(versions[0]) == {"list_users": b"{}"}
+        assert cache.answers(versions[1]) == {}
+        cache.keep(versions[1])
+        assert cache.answers(versions[1]) == {}
+        cache.answers(versions[0])["list_users"] = b"late"
+        assert cache.answers(versions[0]) == {}
+
+    asyncio.run(run())

@@ -1,0 +1,266 @@
+"""While the database is away every call says Unavailable; when it is back the same store works again, by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from keystead.activities.store import CommitOutcome, Page
+from keystead.api.errors import Unavailable
+from keystead.storage.base import DatabaseStore
+from keystead.storage.open import open_store
+from keystead.storage.sqlite_connection import DatabaseFile
+from tests.postgres import PostgresServer
+from tests.storage.conftest import MakeDatabase, opened
+from tests.storage.samples import Road, an_organization
+
+COMMITTED = CommitOutcome.COMMITTED
+
+
+async def founded(store: DatabaseStore) -> Road:
+    organization = an_organization()
+    assert await store.found(organization, (), (), {})
+    return Road(organization)
+
+
+async def assert_away(store: DatabaseStore, road: Road) -> None:
+    """Reads and writes are refused, and the refusals name no address, user or password."""
+    for refused in (
+        store.organization(road.head.id),
+        store.activity(road.head.id, "id"),
+        store.ready(),
+        store.commit(Road(road.head).step()),
+    ):
+        with pytest.raises(Unavailable, match="the database") as refusal:
+            await refused
+        assert "127.0.0.1" not in refusal.value.message
+
+
+async def assert_works(store: DatabaseStore, road: Road) -> None:
+    await store.ready()
+    newest = await store.organization(road.head.id)
+    assert newest == road.head
+    assert await store.commit(road.step()) is COMMITTED
+    assert await store.organization(road.head.id) == road.head
+
+
+def test_postgres_stops_and_returns(new_postgres: MakeDatabase, postgres: PostgresServer) -> None:
+    url = new_postgres()
+
+    async def run() -> None:
+        async with opened(url) as store:
+            road = await founded(store)
+            await assert_works(store, road)
+            postgres.stop()
+            try:
+                await assert_away(store, road)
+            finally:
+                postgres.start()
+            await assert_works(store, road)
+
+    asyncio.run(run())
+
+
+def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase, postgres: PostgresServer) -> None:
+    url = new_postgres()
+
+    reported: list[str] = []
+    enough = asyncio.Event()
+
+    async def submit(store: DatabaseStore, organization_id: str) -> None:
+        while True:
+            organization = await store.organization(organization_id)
+            assert organization is not None
+            commit = Road(organization).step()
+            if await store.commit(commit) is COMMITTED:
+                assert commit.activity is not None
+                reported.append(commit.activity.id)
+            if len(reported) >= 20:
+                enough.set()
+
+    async def run() -> None:
+        async with opened(url) as store:
+            road = await founded(store)
+            submitters = [asyncio.create_task(submit(store, road.head.id)) for _ in range(6)]
+            await enough.wait()
+            await asyncio.to_thread(postgres.kill)
+            try:
+                for ended in await asyncio.gather(*submitters, return_exceptions=True):
+                    assert isinstance(ended, Unavailable)
+            finally:
+                postgres.start()
+            newest = await store.organization(road.head.id)
+            kept = await store.activities(road.head.id, (), (), Page(limit=1000))
+            assert newest is not None
+            assert kept is not None
+            assert set(reported) <= {activity.id for activity in kept}
+            assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
+            assert len(await store.interface_texts(road.head.id)) == len(kept)
+            assert await store.commit(Road(newest).step()) is COMMITTED
+
+    asyncio.run(run())
+
+
+def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
+    """A row locked by somebody who does not go on: the commit is given up after its time, reads go on."""
+    url = new_postgres()
+
+    async def run() -> None:
+        async with opened(url, timeout_s=0.2) as store:
+            road = await founded(store)
+            blocker: Any = await asyncpg.connect(url)
+            async with blocker.transaction():
+                await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
+                with pytest.raises(Unavailable):
+                    await store.commit(Road(road.head).step())
+                assert await store.organization(road.head.id) == road.head
+            await assert_works(store, road)
+            await blocker.close()
+
+    asyncio.run(run())
+
+
+def test_sqlite_is_locked_by_another_process(new_sqlite: MakeDatabase) -> None:
+    url = new_sqlite()
+
+    async def run() -> None:
+        async with opened(url, timeout_s=0.05) as store:
+            road = await founded(store)
+            blocker = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+            blocker.execute("BEGIN IMMEDIATE")
+            with pytest.raises(Unavailable, match="locked"):
+                await store.commit(Road(road.head).step())
+            assert await store.organization(road.head.id) == road.head
+            blocker.execute("ROLLBACK")
+            blocker.close()
+            await assert_works(store, road)
+
+    asyncio.run(run())
+
+
+def test_sqlite_disk_is_full(new_sqlite: MakeDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = new_sqlite()
+    pages_max = 2**30
+    connect = DatabaseFile.connect
+
+    def connect_with_limit(file: DatabaseFile, **settings: Any) -> sqlite3.Connection:
+        connection = connect(file, **settings)
+        connection.execute(f"PRAGMA max_page_count={pages_max}").fetchall()
+        return connection
+
+    monkeypatch.setattr(DatabaseFile, "connect", connect_with_limit)
+
+    async def run() -> None:
+        nonlocal pages_max
+        pages_max = 100
+        async with opened(url) as store:
+            road = await founded(store)
+            full = Road(road.head)
+            found = await asyncio.gather(
+                *[store.commit(full.step(padding=100_000)) for _ in range(8)], return_exceptions=True
+            )
+            assert isinstance(found[-1], Unavailable)
+            assert "full" in str(found[-1])
+            kept = [outcome for outcome in found if outcome is COMMITTED]
+            newest = await store.organization(road.head.id)
+            assert newest is not None
+            assert newest.version.number == 1 + len(kept)
+            pages_max = 2**30
+            road.head = newest
+            await assert_works(store, road)
+
+    asyncio.run(run())
+
+
+def test_sqlite_file_is_taken_away_and_put_back(new_sqlite: MakeDatabase) -> None:
+    url = new_sqlite()
+    path = Path(url.removeprefix("sqlite:///"))
+    files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
+
+    def take_away() -> None:
+        for file in files:
+            file.rename(f"{file}.away")
+
+    def put_back() -> None:
+        for file in files:
+            Path(f"{file}.away").rename(file)
+
+    async def run() -> None:
+        async with opened(url) as store:
+            road = await founded(store)
+            take_away()
+            with pytest.raises(Unavailable, match="unable to open"):
+                await store.commit(Road(road.head).step())
+            await assert_away(store, road)
+            put_back()
+            await assert_works(store, road)
+
+    asyncio.run(run())
+
+
+_COMMIT_FOR_EVER = """
+import asyncio, sys
+from keystead.storage.open import open_store
+from tests.storage.samples import Road
+
+async def run(url, organization_id):
+    store = await open_store(url)
+    road = Road(await store.organization(organization_id))
+    async def submit():
+        while True:
+            commit = road.step()
+            await store.commit(commit)
+            print(commit.activity.id, flush=True)
+    await asyncio.gather(*[submit() for _ in range(4)])
+
+asyncio.run(run(*sys.argv[1:]))
+"""
+
+
+def test_a_killed_process_leaves_what_it_reported(database: str) -> None:
+    async def begin() -> str:
+        async with opened(database) as store:
+            return (await founded(store)).head.id
+
+    organization_id = asyncio.run(begin())
+    command = [sys.executable, "-c", _COMMIT_FOR_EVER, database, organization_id]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+        assert process.stdout is not None
+        reported = [process.stdout.readline().strip() for _ in range(30)]
+        os.kill(process.pid, signal.SIGKILL)
+        reported += [
+            line.strip() for line in process.stdout.read().splitlines(keepends=True) if line.endswith("\n")
+        ]
+
+    async def check() -> None:
+        async with opened(database) as store:
+            newest = await store.organization(organization_id)
+            kept = await store.activities(organization_id, (), (), Page(limit=100_000))
+            assert newest is not None
+            assert kept is not None
+            assert set(reported) <= {activity.id for activity in kept}
+            assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
+            assert await store.commit(Road(newest).step()) is COMMITTED
+
+    asyncio.run(check())
+
+
+def test_a_store_can_be_opened_before_its_database(tmp_path: Path) -> None:
+    async def run() -> None:
+        for url in (f"sqlite:///{tmp_path}/missing.db", "postgresql://nobody:secret@127.0.0.1:9/none"):
+            store = await open_store(url)
+            await assert_away(store, Road(an_organization()))
+            await store.close()
+
+    asyncio.run(run())
+    assert list(tmp_path.iterdir()) == []
