@@ -23,16 +23,14 @@ Answer = httpx.Response | Exception
 
 
 class StandIn:
-    """Gives its answers in turn, the last one again and again, and remembers what it was asked."""
+    """Gives its answers in turn, the last one again and again; verifies and remembers what it was asked."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.requests: list[httpx.Request] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        name, value = "X-Stamp", request.headers["X-Stamp"]
-        verify_stamp(read_stamp(value), request.content)
-        assert name in request.headers
+        verify_stamp(read_stamp(request.headers["X-Stamp"]), request.content)
         self.requests.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):

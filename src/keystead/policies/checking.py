@@ -126,17 +126,16 @@ class _Checker:
                 return Scalar.BOOL
 
     def _list(self, node: ListLiteral, variables: Mapping[str, Type]) -> Type:
-        kinds: list[Scalar] = []
+        common = Scalar.NOTHING
         for item in node.items:
             kind = self._type(item, variables)
             if not isinstance(kind, Scalar):
                 _refuse(f"a list literal holds numbers, strings or booleans, not {named(kind)}", item.at)
-            kinds.append(kind)
-            if joined(kinds) is None:
-                _refuse(f"the items of a list are of one type: {named(kinds[0])} and {named(kind)}", item.at)
-        item_kind = joined(kinds)
-        assert item_kind is not None
-        return ListOf(item_kind)
+            both = joined(common, kind)
+            if both is None:
+                _refuse(f"the items of a list are of one type, not {named(common)} and {named(kind)}", item.at)
+            common = both
+        return ListOf(common)
 
     def _name(self, node: Name, variables: Mapping[str, Type]) -> Type:
         if node.name in variables:

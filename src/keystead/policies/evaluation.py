@@ -19,7 +19,7 @@ from keystead.policies.operators import (
     charge_texts,
     compared,
     fail,
-    misfit,
+    reader,
     settled,
     sliced,
     time_function,
@@ -46,7 +46,7 @@ from keystead.policies.syntax import (
 )
 from keystead.policies.types import TEXTS, ListOf, Scalar, comparison
 from keystead.policies.types import Comparison as How
-from keystead.policies.values import FORMS, OPERATORS, fits, is_list
+from keystead.policies.values import FORMS, OPERATORS, is_list
 
 
 def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], bool]:
@@ -126,27 +126,14 @@ class _Compiler:
                 return self._junction(node, scope)
 
     def _name(self, node: Name, scope: Mapping[str, int]) -> Run:
-        kind, name = self._typing.of(node), node.name
-        fitting = fits(kind)
-        slot = scope.get(name, -1)
-
-        def variable(frame: Frame) -> Any:
-            value = frame.variables[slot]
-            if not fitting(value):
-                misfit(node, kind, value)
-            return value
-
-        def keyword(frame: Frame) -> Any:
-            value = frame.namespaces.get(name)
-            if not fitting(value):
-                misfit(node, kind, value)
-            return value
-
-        return variable if name in scope else keyword
+        name, read = node.name, reader(node, self._typing.of(node))
+        if name in scope:
+            slot = scope[name]
+            return lambda frame: read(frame.variables[slot])
+        return lambda frame: read(frame.namespaces.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
-        kind, of, name = self._typing.of(node), self._run(node.of, scope), node.name
-        fitting = fits(kind)
+        of, name, read = self._run(node.of, scope), node.name, reader(node, self._typing.of(node))
 
         def field(frame: Frame) -> Any:
             holder = of(frame)
@@ -154,22 +141,17 @@ class _Compiler:
                 value = holder[name]
             except (KeyError, TypeError, IndexError):
                 value = None
-            if not fitting(value):
-                misfit(node, kind, value)
-            return value
+            return read(value)
 
         return field
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
-        kind, of, index_of = self._typing.of(node), self._run(node.of, scope), self._run(node.index, scope)
-        fitting = fits(kind)
+        of, index_of = self._run(node.of, scope), self._run(node.index, scope)
+        read = reader(node, self._typing.of(node))
 
         def indexed(frame: Frame) -> Any:
             holder, index = of(frame), index_of(frame)
-            value = (at_name if isinstance(index, str) else at_position)(node, holder, index)
-            if not fitting(value):
-                misfit(node, kind, value)
-            return value
+            return read((at_name if isinstance(index, str) else at_position)(node, holder, index))
 
         return indexed
 
@@ -237,16 +219,14 @@ class _Compiler:
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
                 return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
-        equal, fitting = compared(how, "==", at), fits(item_type)
+        equal, read = compared(how, "==", at), reader(among, item_type)
 
         def contained(frame: Frame) -> bool:
             value, items = sought_of(frame), items_of(frame)
             frame.charge(len(items), at)
             found = False
             for item in items:
-                if not fitting(item):
-                    misfit(among, item_type, item)
-                if equal(frame, value, item):
+                if equal(frame, value, read(item)):
                     found = True
             return found
 

@@ -30,9 +30,9 @@ class EvaluationError(msgspec.Struct, frozen=True):
 class EvaluationFailed(Exception):
     """An EvaluationError on its way out of an expression."""
 
-    def __init__(self, reason: str, at: Place) -> None:
-        super().__init__(reason)
-        self.error = EvaluationError(reason, at)
+    def __init__(self, error: EvaluationError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class StepsExceeded(EvaluationFailed):
@@ -55,4 +55,4 @@ class Frame:
     def charge(self, steps: int, at: Place) -> None:
         self.steps -= steps
         if self.steps < 0:
-            raise StepsExceeded("the evaluation takes too many steps", at)
+            raise StepsExceeded(EvaluationError(f"the evaluation takes more than {STEPS_MAX} steps", at))

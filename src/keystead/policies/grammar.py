@@ -14,8 +14,6 @@ Not here: whether the names exist and the types fit (`checking`).
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from keystead.policies.syntax import (
     Comparison,
     Contains,
@@ -86,15 +84,15 @@ class _Parser:
     def whole(self) -> Node:
         tree = self._expression()
         if self._token.kind != "end":
-            self._fail("an operator or the end of the expression")
+            raise self._without("an operator or the end of the expression")
         return tree
 
     @property
     def _token(self) -> Token:
         return self._tokens[self._next]
 
-    def _fail(self, expected: str) -> NoReturn:
-        raise ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
+    def _without(self, expected: str) -> ExpressionRefused:
+        return ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
 
     def _sees(self, text: str) -> bool:
         token = self._token
@@ -113,7 +111,7 @@ class _Parser:
 
     def _require(self, text: str, expected: str = "") -> None:
         if not self._accept(text):
-            self._fail(expected or f"`{text}`")
+            raise self._without(expected or f"`{text}`")
 
     def _expression(self) -> Node:
         """Disjunction and conjunction at once: one level of nesting costs few frames of Python's stack."""
@@ -149,7 +147,7 @@ class _Parser:
         operator = self._take()
         right = self._postfix()
         if self._token.text in _COMPARISONS and self._token.kind in ("sign", "word"):
-            self._fail("`&&`, `||` or the end of the expression: comparisons do not chain")
+            raise self._without("`&&`, `||` or the end of the expression: comparisons do not chain")
         return Comparison(operator.at, operator.text, left, right)
 
     def _postfix(self) -> Node:
@@ -172,12 +170,12 @@ class _Parser:
 
     def _member(self, of: Node) -> Node:
         if self._token.kind != "name":
-            self._fail("the name of a field or function")
+            raise self._without("the name of a field or function")
         name = self._take()
         if name.text in _WITH_PREDICATE:
             self._require("(")
             if self._token.kind != "name":
-                self._fail(f"a name for the variable of `{name.text}`")
+                raise self._without(f"a name for the variable of `{name.text}`")
             variable = self._take().text
             self._require(",")
             predicate = self._expression()
@@ -219,7 +217,7 @@ class _Parser:
         if token.kind == "name":
             self._take()
             return self._function(token) if self._accept("(") else Name(token.at, token.text)
-        self._fail("an expression")
+        raise self._without("an expression")
 
     def _integer(self) -> int:
         token = self._take()
@@ -247,7 +245,7 @@ class _Parser:
             if number:
                 self._require(",")
             if self._token.kind != "string":
-                self._fail(f"a string for argument {number + 1} of `{name.text}`")
+                raise self._without(f"a string for argument {number + 1} of `{name.text}`")
             token = self._take()
             arguments.append(Literal(token.at, token.text[1:-1]))
         self._require(")")

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from keystead.policies.frame import EvaluationFailed, Frame, StepsExceeded
+from keystead.policies.frame import EvaluationError, EvaluationFailed, Frame, StepsExceeded
 from keystead.policies.syntax import Index, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.time import cron_span, timestamp
 from keystead.policies.types import Comparison as How
 from keystead.policies.types import Scalar, Type, named
-from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, is_integer, is_list
+from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, fits, is_integer, is_list
 
 _CRON_STEPS = 100
 
@@ -22,15 +22,25 @@ Settle = Callable[[Frame, Iterable[Run], bool], bool]
 
 
 def fail(reason: str, at: Place) -> NoReturn:
-    raise EvaluationFailed(reason, at)
+    raise EvaluationFailed(EvaluationError(reason, at))
 
 
-def misfit(node: Node, kind: Type, value: Any) -> NoReturn:
-    if value is None:
-        fail(f"{spelled(node)} is absent", node.at)
-    if kind is Scalar.INT and is_integer(value):
-        fail(f"{spelled(node)} is beyond the range of integers, 128 bit", node.at)
-    fail(f"{spelled(node)} is not {named(kind)}", node.at)
+def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
+    """Passes on a value that a request gives for a node; one that is absent or no value of the type fails."""
+    fitting = fits(kind)
+    absent = EvaluationError(f"{spelled(node)} is absent", node.at)
+
+    def read(value: Any) -> Any:
+        if fitting(value):
+            return value
+        # Policies over transactions meet this with every other activity, so it costs as little as it can.
+        if value is None:
+            raise EvaluationFailed(absent)
+        if kind is Scalar.INT and is_integer(value):
+            fail(f"{spelled(node)} is beyond the range of integers, 128 bit", node.at)
+        fail(f"{spelled(node)} is not {named(kind)}", node.at)
+
+    return read
 
 
 def charge_texts(frame: Frame, at: Place, *values: Any) -> None:

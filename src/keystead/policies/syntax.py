@@ -85,7 +85,7 @@ class Count(_Node, frozen=True):
 
 
 class TimeFunction(_Node, frozen=True):
-    """`Timestamp('…')` or `CronSpan('…', '…', '…')`: their arguments are literals, so nothing is left to compute."""
+    """`Timestamp('…')` or `CronSpan('…', '…', '…')`. The arguments are literals: all of it is known at creation."""
 
     function: str
     arguments: tuple[Literal, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -86,11 +86,9 @@ class CronSpan(msgspec.Struct, frozen=True):
         while day >= earliest:
             if self._fires_on(day):
                 # Later minutes never fire earlier, so the day's firings are in order.
-                fired = bisect_right(
-                    self.minutes, moment, key=lambda minute, day=day: _instant(day, minute, self.zone)
-                )
+                fired = bisect_right(self.minutes, moment, key=partial(_instant, self.zone, day))
                 if fired:
-                    return _instant(day, self.minutes[fired - 1], self.zone)
+                    return _instant(self.zone, day, self.minutes[fired - 1])
             day -= _DAY
         return None
 
@@ -102,7 +100,7 @@ class CronSpan(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=4096)
-def _instant(day: date, minute: int, zone: ZoneInfo) -> datetime:
+def _instant(zone: ZoneInfo, day: date, minute: int) -> datetime:
     """When a zone's clock shows this minute of this day.
 
     A time the clock shows twice counts the first time; one it skips, at the first moment after the gap.
@@ -111,7 +109,7 @@ def _instant(day: date, minute: int, zone: ZoneInfo) -> datetime:
     instant = local.astimezone(UTC)
     if instant.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return instant
-    # In the gap: the offset before it is in force until some moment between these two, the offset after it from then.
+    # In the gap: at some moment between these two, the offset changes.
     before, after = local.replace(fold=1).astimezone(UTC), instant
     offset = before.astimezone(zone).utcoffset()
     second = timedelta(seconds=1)

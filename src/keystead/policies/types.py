@@ -40,7 +40,7 @@ class MapOf(msgspec.Struct, frozen=True):
     value: Type
 
 
-class StructOf(msgspec.Struct, frozen=True):
+class StructOf(msgspec.Struct, frozen=True, eq=False):
     fields: Mapping[str, Type]
 
 
@@ -85,24 +85,21 @@ def ordering(left: Type, right: Type) -> Comparison | None:
     return comparison(left, right)
 
 
-def joined(items: list[Scalar]) -> Scalar | None:
-    """The type of the items of a list literal; None if they are not of one type."""
-    if not items:
-        return Scalar.NOTHING
-    common = items[0]
-    for item in items[1:]:
-        how = comparison(common, item)
-        if how is None:
+def joined(left: Scalar, right: Scalar) -> Scalar | None:
+    """The type that the items of a list have in common; None if they have none."""
+    if left is Scalar.NOTHING:
+        return right
+    match comparison(left, right):
+        case None:
             return None
-        if how is Comparison.HEX:
-            common = Scalar.HEX
-        elif how is Comparison.ADDRESS:
-            common = Scalar.ADDRESS
-        elif how is Comparison.DYNAMIC:
-            common = Scalar.DYNAMIC
-        elif common in NUMBERS and item is Scalar.UINT:
-            common = Scalar.UINT
-    return common
+        case Comparison.HEX:
+            return Scalar.HEX
+        case Comparison.ADDRESS:
+            return Scalar.ADDRESS
+        case Comparison.DYNAMIC:
+            return Scalar.DYNAMIC
+        case Comparison.EXACT:
+            return Scalar.UINT if right is Scalar.UINT else left
 
 
 def named(kind: Type) -> str:

@@ -39,6 +39,10 @@ def _is_present(value: Any) -> bool:
     return value is not None
 
 
+def _is_nothing(_: Any) -> bool:
+    return False
+
+
 _FITS: dict[Scalar, Callable[[Any], bool]] = {
     Scalar.BOOL: lambda value: isinstance(value, bool),
     Scalar.INT: lambda value: is_integer(value) and INT_MIN <= value <= INT_MAX,
@@ -49,7 +53,7 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
     Scalar.NUMERAL: lambda value: isinstance(value, int | str) and not isinstance(value, bool),
     Scalar.TIMESTAMP: is_integer,
     Scalar.DYNAMIC: _is_present,
-    Scalar.NOTHING: lambda value: False,
+    Scalar.NOTHING: _is_nothing,
 }
 
 

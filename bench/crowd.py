@@ -1,0 +1,113 @@
+"""A hundred thousand more organizations, written straight to the database: through the API it would take an hour.
+
+Here: small organizations (one user with a key, two wallets) as rows of the storage room's tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+
+import asyncpg
+
+from bench.installation import Installation
+from keystead.api.enums import ApiKeyCurve
+from keystead.api.identifiers import new_id
+from keystead.api.parameters import ApiKeyParamsV2
+from keystead.api.records import Timestamp, User, Wallet
+from keystead.keys.master_key import load
+from keystead.keys.signer import LocalSigner
+from keystead.organizations.credentials import new_api_key
+from keystead.organizations.lookups import lookups
+from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
+from keystead.stamps.signing import ApiKeyPair, generate_api_key
+from keystead.storage.dialects import Row
+from keystead.storage.open import sqlite_path
+from keystead.storage.rows import of_founding
+
+WALLETS = 2
+
+Member = tuple[str, ApiKeyPair]
+"""An organization's id, and the key of its one user."""
+
+Tables = dict[str, list[Row]]
+
+_AT_ONCE = 5_000
+_MADE_AT = Timestamp.from_ms(1_767_225_600_000)
+
+
+def new_members(count: int) -> list[Member]:
+    return [(new_id(), generate_api_key()) for _ in range(count)]
+
+
+def settle(installation: Installation, members: Sequence[Member]) -> None:
+    """Write these organizations to the installation's database."""
+    asyncio.run(_settle(installation, members))
+
+
+async def _settle(installation: Installation, members: Sequence[Member]) -> None:
+    signer = LocalSigner(load(installation.master_key_file))
+    path = sqlite_path(installation.database_url)
+    if path is not None:
+        with closing(sqlite3.connect(path)) as database:
+            for begin in range(0, len(members), _AT_ONCE):
+                _write_to_sqlite(database, await _tables(signer, members[begin : begin + _AT_ONCE]))
+        return
+    connection = await asyncpg.connect(installation.database_url)
+    for begin in range(0, len(members), _AT_ONCE):
+        for table, rows in (await _tables(signer, members[begin : begin + _AT_ONCE])).items():
+            await connection.copy_records_to_table(table, records=rows)
+    # Now, since the server would do it by itself in the middle of a measurement.
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()
+
+
+def _write_to_sqlite(database: sqlite3.Connection, tables: Tables) -> None:
+    with database:
+        for table, rows in tables.items():
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
+
+async def _tables(signer: LocalSigner, members: Sequence[Member]) -> Tables:
+    """The rows of these organizations, by table."""
+    tables: Tables = {}
+    for organization_id, key in members:
+        user = _user(key)
+        records: list[Record] = [
+            Profile(name="One of many", root_quorum=RootQuorum(1, (user.user_id,)), created_at=_MADE_AT),
+            DataKey(await signer.new_data_key(organization_id)),
+            user,
+            *(_wallet(number) for number in range(1, WALLETS + 1)),
+        ]
+        organization = founded(organization_id, Version(1, new_id()), records)
+        for table, row in of_founding(organization, (), lookups(user), {}).rows:
+            tables.setdefault(table, []).append(row)
+    return tables
+
+
+def _user(key: ApiKeyPair) -> User:
+    params = ApiKeyParamsV2(api_key_name="Key", public_key=key.public_key, curve_type=ApiKeyCurve.P256)
+    return User(
+        user_id=new_id(),
+        user_name="Root user",
+        authenticators=(),
+        api_keys=(new_api_key(params, new_id(), _MADE_AT, "key"),),
+        user_tags=(),
+        oauth_providers=(),
+        mfa_policies=(),
+        created_at=_MADE_AT,
+        updated_at=_MADE_AT,
+    )
+
+
+def _wallet(number: int) -> Wallet:
+    return Wallet(
+        wallet_id=new_id(),
+        wallet_name=f"Wallet {number}",
+        created_at=_MADE_AT,
+        updated_at=_MADE_AT,
+        exported=False,
+        imported=False,
+    )

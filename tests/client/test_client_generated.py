@@ -1,0 +1,142 @@
+"""The generated half of the client: current, complete, importable without the server."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import keystead
+from keystead import AsyncClient, Client, Submitted
+from keystead.activities.activity import ActivityOperation
+from keystead.api.catalogue import Operation
+from keystead.api.enums import Curve
+from keystead.api.parameters import Asked, Pagination, QueryRequest
+from keystead.api.records import ActivityResponse, Wire
+from keystead.client import shapes
+from keystead.client.base import BaseClient
+from keystead.client.calls import AsyncCalls, Calls
+from keystead.operations import CATALOGUE, client_methods
+
+OPERATIONS = list(CATALOGUE)
+
+
+def test_the_generated_modules_are_current() -> None:
+    stale = [name for name, text in client_methods.modules().items() if (client_methods.CLIENT / name).read_text() != text]
+    assert not stale, "run python -m keystead.operations.client_methods"
+
+
+def test_check_tells_and_writing_mends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(client_methods, "CLIENT", tmp_path)
+    assert client_methods.main(["--check"]) == 1
+    assert "stale" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+    assert client_methods.main([]) == 0
+    assert client_methods.main(["--check"]) == 0
+    (tmp_path / "shapes.py").write_text("edited by hand")
+    assert client_methods.main(["--check"]) == 1
+
+
+def test_they_are_formatted() -> None:
+    files = [str(client_methods.CLIENT / name) for name in client_methods.modules()]
+    run = subprocess.run([sys.executable, "-m", "ruff", "format", "--check", *files], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_every_operation_is_a_method(operation: Operation, kind: type) -> None:
+    method = getattr(kind, operation.name)
+    asked = {field.name: field for field in msgspec.structs.fields(operation.request_structs[0])}
+    parameters = inspect.signature(method).parameters
+    assert set(parameters) >= {"self", "organization_id", *asked}
+    for name, field in asked.items():
+        if name != "organization_id":
+            assert (parameters[name].default is inspect.Parameter.empty) == field.required, name
+    assert all(p.kind is p.KEYWORD_ONLY for name, p in parameters.items() if name != "self")
+    assert method.__doc__.startswith(operation.summary)
+    assert inspect.iscoroutinefunction(method) == (kind is AsyncClient)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_no_operation_hides_a_method_of_the_client(operation: Operation) -> None:
+    own = {*vars(BaseClient), *vars(Client), *vars(AsyncClient), *vars(Calls), *vars(AsyncCalls)}
+    assert operation.name not in own
+
+
+def same_on_the_wire(theirs: Any, ours: Any) -> bool:
+    def fields(struct: Any) -> list[tuple[str, str, bool, str]]:
+        return [
+            (field.name, field.encode_name, field.required, repr(field.default))
+            for field in msgspec.structs.fields(struct)
+        ]
+
+    return fields(theirs) == fields(ours)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_shapes_are_those_of_the_operation(operation: Operation) -> None:
+    if isinstance(operation, ActivityOperation):
+        submitted = next(
+            shape
+            for shape in vars(shapes).values()
+            if isinstance(shape, type) and issubclass(shape, Submitted) and shape is not Submitted
+            if shape.operation == operation.name
+        )
+        version = operation.versions[0]
+        assert (submitted.activity_type, submitted.result_key) == (version.activity_type, version.result_key)
+        assert same_on_the_wire(operation.result, submitted.result_struct)
+    else:
+        answer = operation.answer_struct
+        assert same_on_the_wire(answer, getattr(shapes, answer.__name__))
+
+
+def test_names_of_a_result_do_not_hide_those_of_a_submission() -> None:
+    members = {*vars(Submitted), *Submitted.__annotations__, "activity"}
+    assert {name for name in members if not name.startswith("_")} == client_methods.SUBMITTED_MEMBERS
+
+
+class Nested(Wire, frozen=True):
+    """One side: `from_` is "from" on the wire."""
+
+    from_: str = msgspec.field(name="from")
+    curve: Curve = Curve.P256
+    note: str = "none"
+
+
+class OddIntent(Asked, frozen=True):
+    organization_id: str
+    sides: tuple[Nested, ...]
+    page: Pagination | None = None
+    extras: dict[str, Any] | None = None
+    limit: int = 7
+
+
+class OddResult(Wire, frozen=True):
+    activity: str
+    odd_id: str
+
+
+class Unspeakable(QueryRequest, frozen=True):
+    flags: set[str]
+
+
+class Whole(QueryRequest, frozen=True):
+    """Nothing but the envelope."""
+
+
+def operation(**members: Any) -> Any:
+    kind = ActivityOperation if "result" in members else Operation
+    return kind.__new__(kind) if False else _made(kind, members)
+
+
+def _made(kind: Any, members: dict[str, Any]) -> Any:
+    blank = {field: None for field in kind.__struct_fields__}
+    return kind(**{**blank, "name": "odd_one", "summary": 'Odd \\ "one".', **members})

@@ -1,0 +1,135 @@
+"""What every test can ask for: empty databases of both engines, and servers over them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from tests.callers import Caller
+from tests.databases import Database, PostgresDatabase, SqliteDatabase
+from tests.postgres import PostgresServer, running_postgres
+from tests.servers import Installation, Server, found_installation, running
+
+from keystead.storage.schema import migrate
+
+ENGINES = ("sqlite", "postgres")
+MakeDatabase = Callable[[], Database]
+StartServer = Callable[..., Server]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def make_sqlite(tmp_path_factory: pytest.TempPathFactory) -> MakeDatabase:
+    """Makes migrated, empty SQLite databases."""
+    folder = tmp_path_factory.mktemp("databases")
+    migrate(f"sqlite:///{folder / 'template.db'}")
+
+    def make() -> Database:
+        path = folder / f"{secrets.token_hex(4)}.db"
+        shutil.copy(folder / "template.db", path)
+        return SqliteDatabase(path)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_postgres(postgres: PostgresServer) -> MakeDatabase:
+    """Makes migrated, empty PostgreSQL databases."""
+    template = postgres.create_database()
+    migrate(template)
+
+    def make() -> Database:
+        name = f"test_{secrets.token_hex(8)}"
+
+        async def create() -> None:
+            connection: Any = await asyncpg.connect(postgres.url())
+            source = template.rpartition("/")[2]
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {source} STRATEGY FILE_COPY")
+            await connection.close()
+
+        asyncio.run(create())
+        return PostgresDatabase(postgres.url(name))
+
+    return make
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
+    """Makes migrated, empty databases of one engine; every test runs on both."""
+    make: MakeDatabase = request.getfixturevalue(f"make_{request.param}")
+    return make
+
+
+@pytest.fixture(scope="session")
+def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
+    installation = found_installation(make_database())
+    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+        yield shared
+    installation.database.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A shared server over SQLite, for what no database makes a difference to."""
+    installation = found_installation(make_sqlite())
+    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+        yield shared
+    installation.database.close()
+
+
+@pytest.fixture
+def caller(server: Server) -> Caller:
+    """The root user of the shared server's organization."""
+    return server.caller
+
+
+@pytest.fixture
+def installation(make_database: MakeDatabase) -> Iterator[Installation]:
+    """A founded database of the test's own."""
+    installation = found_installation(make_database())
+    yield installation
+    installation.database.close()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[StartServer]:
+    """Starts servers of the test's own: `start(installation, **settings)`."""
+    with ExitStack() as servers:
+
+        def start(installation: Installation, **settings: object) -> Server:
+            log = tmp_path / f"log-{secrets.token_hex(4)}"
+            return servers.enter_context(running(installation, log, settings))
+
+        yield start
+
+
+class LiveServer:
+    """A development server as published clients see it."""
+
+    def __init__(self, server: Server) -> None:
+        self.base_url = server.base_url
+        self.organization_id = server.installation.organization_id
+        self.user_id = server.installation.user_id
+        self.api_public_key = server.installation.key.public_key
+        self.api_private_key = server.installation.key.private_key
+
+
+@pytest.fixture(scope="session")
+def live(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    installation = found_installation(make_sqlite(), mode="dev")
+    with running(installation, tmp_path_factory.mktemp("live") / "log") as server:
+        yield LiveServer(server)
+    installation.database.close()
