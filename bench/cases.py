@@ -72,9 +72,7 @@ def _abi(size: int) -> str:
 _ABI = _abi(ABI_BYTES)
 
 LIST_WALLETS = Case("list_wallets", "query/list_wallets", _nothing)
-CREATE_INTERFACE = Case(
-    "create_smart_contract_interface", "submit/create_smart_contract_interface", _interface
-)
+CREATE_INTERFACE = Case("create_smart_contract_interface", "submit/create_smart_contract_interface", _interface)
 CASES = {
     case.name: case
     for case in (
@@ -109,9 +107,7 @@ class Stamping:
         return _on_the_wire(client.prepare(self._case.path, self._case.fields(self._installation)))
 
     def _client(self, organization_id: str, key: ApiKeyPair) -> Client:
-        return Client(
-            self._base_url, key.public_key, key.private_key, organization_id, http_client=self._http
-        )
+        return Client(self._base_url, key.public_key, key.private_key, organization_id, http_client=self._http)
 
 
 def _on_the_wire(prepared: Prepared) -> bytes:

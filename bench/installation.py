@@ -71,9 +71,7 @@ def new_installation(database_url: str, folder: Path, cores: Set[int]) -> Instal
     founded = credentials_in(credentials)
     with (
         running(settings, folder, cores) as server,
-        Client(
-            server.base_url, founded.api_public_key, founded.api_private_key, founded.organization_id
-        ) as client,
+        Client(server.base_url, founded.api_public_key, founded.api_private_key, founded.organization_id) as client,
     ):
         authenticator_id = _furnish(client)
     key = ApiKeyPair(founded.api_public_key, founded.api_private_key)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 import msgspec
 
 from bench.load import Load, send
-from bench.yardstick import Yardstick
+from bench.yardstick import verifications_per_s
 
 _PROBE = 400
 """Requests that tell roughly how fast a server is, so that blocks last as long as they should."""
@@ -51,15 +51,13 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
     counts = [max(int(_probe(subject) * pace.seconds), 100) for subject in subjects]
     loads: list[list[Load]] = [[] for _ in subjects]
     rates: list[list[float]] = [[] for _ in subjects]
-    yardstick = Yardstick(cores)
-    before: float | None = None
+    before = verifications_per_s(cores)
     for _ in range(pace.blocks):
         for subject, count, subject_loads, subject_rates in zip(subjects, counts, loads, rates, strict=True):
             warm_up = max(count // 10, subject.warm_up)
             requests = subject.make(warm_up + count)
-            before = yardstick.rate() if before is None else before
             subject_loads.append(send(subject.port, requests, warm_up=warm_up, limit_s=60))
-            after = Yardstick(cores).rate()
+            after = verifications_per_s(cores)
             subject_rates.append((before + after) / 2)
             before = after
     return [

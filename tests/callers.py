@@ -41,9 +41,7 @@ class Caller:
     key: ApiKeyPair
 
     def with_key(self, key: ApiKeyPair, user_id: str = "", organization_id: str = "") -> Caller:
-        return replace(
-            self, key=key, user_id=user_id, organization_id=organization_id or self.organization_id
-        )
+        return replace(self, key=key, user_id=user_id, organization_id=organization_id or self.organization_id)
 
     def stamped(self, body: bytes) -> dict[str, str]:
         return dict([ApiKeyStamper(self.key.public_key, self.key.private_key, self.key.curve).stamp(body)])

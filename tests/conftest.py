@@ -12,12 +12,13 @@ from typing import Any
 
 import asyncpg
 import pytest
-from tests.callers import Caller
-from tests.databases import Database, PostgresDatabase, SqliteDatabase
-from tests.postgres import PostgresServer, running_postgres
-from tests.servers import Installation, Server, found_installation, running
 
 from keystead.storage.schema import migrate
+from tests.callers import Caller
+from tests.databases import Database, PostgresDatabase, SqliteDatabase
+from tests.examples import Furniture, furnish
+from tests.postgres import PostgresServer, running_postgres
+from tests.servers import Installation, Server, found_installation, running
 
 ENGINES = ("sqlite", "postgres")
 MakeDatabase = Callable[[], Database]
@@ -94,6 +95,18 @@ def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFa
 def caller(server: Server) -> Caller:
     """The root user of the shared server's organization."""
     return server.caller
+
+
+@pytest.fixture
+def database(server: Server) -> Database:
+    """The shared server's database."""
+    return server.installation.database
+
+
+@pytest.fixture(scope="session")
+def furniture(server: Server) -> Furniture:
+    """One record of each kind in the shared server's organization."""
+    return furnish(server.caller)
 
 
 @pytest.fixture

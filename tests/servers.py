@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-from tests.callers import Caller, now_ms
-from tests.databases import Database
 
 from keystead.api.enums import CredentialType
 from keystead.api.identifiers import new_id
@@ -41,6 +39,8 @@ from keystead.organizations.organization import (
 from keystead.server.founding import Founder, found
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
+from tests.callers import Caller, now_ms
+from tests.databases import Database
 
 _START_LIMIT_S = 60.0
 _SERVE = "from keystead.cli.installation import serve; serve()"
@@ -96,9 +96,7 @@ def found_installation(
     )
 
     async def run(store: DatabaseStore) -> bool:
-        made = await found(
-            store, mode=mode, master_key=master_key, founder=founder, now_ms=now_ms(), new_id=new_id
-        )
+        made = await found(store, mode=mode, master_key=master_key, founder=founder, now_ms=now_ms(), new_id=new_id)
         return made is not None
 
     assert database.with_store(run), "the database was founded before"
@@ -161,7 +159,9 @@ class Server:
             "mode": installation.mode,
             "port": self.port,
         }
-        variables = {f"KEYSTEAD_{name.upper()}": str(value) for name, value in {**settings, **self._settings}.items()}
+        variables = {
+            f"KEYSTEAD_{name.upper()}": str(value) for name, value in {**settings, **self._settings}.items()
+        }
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
         with (log or self.log).open("ab") as output:
             self._process = subprocess.Popen(

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.client.stand_in import Driven, StandIn
 
 from keystead import AsyncClient, Client
+from tests.client.stand_in import Driven, StandIn
 
 
 @pytest.fixture(params=[Client, AsyncClient], ids=["Client", "AsyncClient"])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+import keystead
 from keystead import (
     AlreadyExists,
     ApiError,
@@ -26,6 +27,7 @@ from keystead import (
 )
 from keystead.api import errors
 from keystead.api.rendering import error_answer
+from keystead.client import errors as client_errors
 from keystead.client.answers import refusal
 from tests.client.stand_in import Driven, StandIn, ok
 
@@ -155,5 +157,10 @@ def test_members_of_a_newer_server_are_skipped(driven: Make) -> None:
 
 
 def test_one_hierarchy() -> None:
-    raised = [value for value in vars(__import__("keystead.client").client).values() if isinstance(value, type)]
-    assert all(issubclass(kind, KeysteadError) for kind in raised if issubclass(kind, Exception))
+    raised = [
+        kind for kind in vars(client_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
+    ]
+    assert len(raised) > 15
+    for kind in raised:
+        assert issubclass(kind, KeysteadError)
+        assert getattr(keystead, kind.__name__) is kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,26 @@ import pytest
 
 import keystead
 from keystead import AsyncClient, Client, Submitted
-from keystead.activities.activity import ActivityOperation
-from keystead.api.catalogue import Operation
+from keystead.activities.activity import ActivityOperation, Execution, Outcome
+from keystead.api import records
+from keystead.api.catalogue import Catalogue, Operation
 from keystead.api.enums import Curve
 from keystead.api.parameters import Asked, Pagination, QueryRequest
-from keystead.api.records import ActivityResponse, Wire
+from keystead.api.records import Wire
 from keystead.client import shapes
 from keystead.client.base import BaseClient
 from keystead.client.calls import AsyncCalls, Calls
-from keystead.operations import CATALOGUE, client_methods
+from keystead.operations import CATALOGUE, client_methods, declare
 
 OPERATIONS = list(CATALOGUE)
 
 
 def test_the_generated_modules_are_current() -> None:
-    stale = [name for name, text in client_methods.modules().items() if (client_methods.CLIENT / name).read_text() != text]
+    stale = [
+        name
+        for name, text in client_methods.modules().items()
+        if (client_methods.CLIENT / name).read_text() != text
+    ]
     assert not stale, "run python -m keystead.operations.client_methods"
 
 
@@ -46,7 +52,9 @@ def test_check_tells_and_writing_mends(
 
 def test_they_are_formatted() -> None:
     files = [str(client_methods.CLIENT / name) for name in client_methods.modules()]
-    run = subprocess.run([sys.executable, "-m", "ruff", "format", "--check", *files], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--check", *files], capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -104,7 +112,7 @@ def test_names_of_a_result_do_not_hide_those_of_a_submission() -> None:
 
 
 class Nested(Wire, frozen=True):
-    """One side: `from_` is "from" on the wire."""
+    """One side: `from_` is "from" on the wire, and \\ is \\."""
 
     from_: str = msgspec.field(name="from")
     curve: Curve = Curve.P256
@@ -128,15 +136,95 @@ class Unspeakable(QueryRequest, frozen=True):
     flags: set[str]
 
 
-class Whole(QueryRequest, frozen=True):
-    """Nothing but the envelope."""
+@pytest.fixture
+def catalogue(monkeypatch: pytest.MonkeyPatch) -> Catalogue:
+    """An empty catalogue in place of the real one."""
+    empty = Catalogue()
+    monkeypatch.setattr(declare, "CATALOGUE", empty)
+    monkeypatch.setattr(client_methods, "CATALOGUE", empty)
+    return empty
 
 
-def operation(**members: Any) -> Any:
-    kind = ActivityOperation if "result" in members else Operation
-    return kind.__new__(kind) if False else _made(kind, members)
+def test_what_no_operation_needs_yet(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3", resource="ODD", action="ONE")
+    def odd_one(execution: Execution, intent: OddIntent) -> Outcome[OddResult]:
+        """Do the odd one."""
+        raise NotImplementedError
+
+    made = client_methods.modules()
+    for line in (
+        "organization_id: str,",
+        "in_organization_id: str | None = None,",
+        "sides: Sequence[shapes.Nested],",
+        "extras: dict[str, Any] | None = None,",
+        "limit: int = 7,",
+        '"odd_one": "ACTIVITY_TYPE_ODD_ONE_V3",',
+    ):
+        assert f"    {line}\n" in made["operations.py"]
+    odd = executed(made["shapes.py"], monkeypatch)
+    assert same_on_the_wire(Nested, odd.Nested)
+    assert msgspec.json.encode(odd.Nested(from_="a")) == b'{"from":"a"}'
+    assert odd.Nested.__doc__ == Nested.__doc__
+    # A field of the result that has the name of a submission's own is read through `result` only.
+    assert "odd_id" in vars(odd.OddOneSubmitted)
+    assert "activity" not in vars(odd.OddOneSubmitted)
 
 
-def _made(kind: Any, members: dict[str, Any]) -> Any:
-    blank = {field: None for field in kind.__struct_fields__}
-    return kind(**{**blank, "name": "odd_one", "summary": 'Odd \\ "one".', **members})
+def executed(module: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    made = types.ModuleType("odd_shapes")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    exec(module, made.__dict__)
+    return made
+
+
+def test_types_that_cannot_be_said(catalogue: Catalogue) -> None:
+    @declare.query()
+    def odd_query(reading: declare.Reading, request: Unspeakable) -> OddResult:
+        """Ask oddly."""
+        raise NotImplementedError
+
+    with pytest.raises(TypeError, match="set"):
+        client_methods.modules()
+
+
+class Wallet(Wire, frozen=True):
+    """Not the record of that name."""
+
+
+class TwoWalletsResponse(Wire, frozen=True):
+    one: records.Wallet
+    other: Wallet
+
+
+def test_two_structs_of_one_name(catalogue: Catalogue) -> None:
+    @declare.query()
+    def odd_query(reading: declare.Reading, request: QueryRequest) -> TwoWalletsResponse:
+        """Ask oddly."""
+        raise NotImplementedError
+
+    with pytest.raises(TypeError, match="rename one of them"):
+        client_methods.modules()
+
+
+def fresh(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_client_comes_without_the_server_and_the_server_without_an_http_client() -> None:
+    said = "import sys; from keystead import Client; print([n for n in sys.modules if n.startswith('keystead.')])"
+    rooms = ("server", "operations", "storage", "activities", "keys", "organizations", "policies")
+    loaded = fresh(said)
+    assert "keystead.client.client" in loaded
+    assert not [room for room in rooms if f"'keystead.{room}" in loaded]
+    said = "import sys, keystead, keystead.server.application; print('httpx' in sys.modules, dir(keystead))"
+    found, names = fresh(said).split(maxsplit=1)
+    assert found == "False"
+    assert "'AsyncClient'" in names
+    assert fresh("import sys, keystead.client; print('httpx' in sys.modules)") == "False\n"
+
+
+def test_names_of_the_package() -> None:
+    for name in keystead.__all__:
+        assert getattr(keystead, name) is getattr(keystead.client, name)
+    with pytest.raises(AttributeError, match="Clinet"):
+        _ = keystead.Clinet  # type: ignore[attr-defined]

@@ -10,13 +10,13 @@ from typing import Any
 
 import coincurve
 import pytest
-from tests.client.stand_in import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
 
 from keystead import ApiKeyStamper, CallbackStamper, Client, StampScheme, UsageError, generate_api_key
 from keystead.api.enums import ApiKeyCurve
 from keystead.client.requests import VERSION, whole_body
 from keystead.client.shapes import AddressFormat, Curve, Pagination, PathFormat, WalletAccountParams
 from keystead.stamps.api_key import read_stamp, verify_stamp
+from tests.client.stand_in import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
 
 OTHER = "0199a8f2-0000-7000-8000-000000000002"
 ETHEREUM = WalletAccountParams(
@@ -80,7 +80,8 @@ def test_a_submission(driven: Make) -> None:
 
 def test_equal_submissions_are_different_bytes() -> None:
     asked = {"parameters": {"walletName": "w"}}
-    bodies = {client().prepare("submit/create_wallet", asked).body for _ in range(200)}
+    made = client()
+    bodies = {made.prepare("submit/create_wallet", asked).body for _ in range(200)}
     assert len(bodies) == 200
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from tests.client.stand_in import Answer, Driven, StandIn, activity, ok, refused
 
 from keystead import (
     ApiError,
@@ -20,6 +19,7 @@ from keystead import (
     UsageError,
 )
 from keystead.client.retries import Tries
+from tests.client.stand_in import Answer, Driven, StandIn, activity, ok, refused
 
 Make = Callable[..., Driven]
 

@@ -149,9 +149,8 @@ def test_secrets_are_in_no_repr(kind: Kind) -> None:
     prepared = made.prepare("query/whoami", {})
     for shown in (made, credentials, prepared, vars(made), KEY):
         assert KEY.private_key not in repr(shown)
-    assert repr(made) == (
-        f"{kind.__name__}(base_url={BASE_URL!r}, organization_id={ORGANIZATION!r}, api_public_key={KEY.public_key!r})"
-    )
+    settings = f"base_url={BASE_URL!r}, organization_id={ORGANIZATION!r}, api_public_key={KEY.public_key!r}"
+    assert repr(made) == f"{kind.__name__}({settings})"
 
 
 def test_a_stamper_of_ones_own_may_hide_everything() -> None:

@@ -39,9 +39,9 @@ def test_an_activity_that_needs_approval_says_so(driven: Make, status: str) -> N
     assert not made.completed
     assert made.activity.fingerprint.startswith("sha256:")
     assert "needs approval" in repr(made)
-    for read in (lambda: made.result, lambda: made.wallet_id):
+    for member in ("result", "wallet_id"):
         with pytest.raises(ActivityNotCompleted, match=f"ACTIVITY_STATUS_{status}.*needs_approval") as raised:
-            read()
+            getattr(made, member)
         assert raised.value.activity is made.activity
 
 
@@ -56,19 +56,16 @@ def test_an_activity_under_way_is_neither(driven: Make, status: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "says"),
+    ("status", "failure", "says"),
     [
-        ({"status": "ACTIVITY_STATUS_REJECTED"}, "REJECTED"),
-        (
-            {"status": "ACTIVITY_STATUS_FAILED", "failure": {"code": 9, "message": "no room", "details": []}},
-            "FAILED: no room",
-        ),
-        ({"status": "ACTIVITY_STATUS_FAILED", "failure": None}, "FAILED"),
+        ("REJECTED", None, "REJECTED"),
+        ("FAILED", {"code": 9, "message": "no room", "details": []}, "FAILED: no room"),
+        ("FAILED", None, "FAILED"),
     ],
 )
-def test_an_activity_that_failed_raises(driven: Make, members: dict[str, Any], says: str) -> None:
+def test_an_activity_that_failed_raises(driven: Make, status: str, failure: Any, says: str) -> None:
     with pytest.raises(ActivityFailed, match=says) as raised:
-        driven(StandIn(ok(activity("PENDING", **members)))).call(create_wallet)
+        driven(StandIn(ok(activity(status, failure=failure)))).call(create_wallet)
     assert raised.value.activity.id == "0199a8f2-0000-7000-8000-0000000000ac"
 
 

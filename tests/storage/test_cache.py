@@ -192,3 +192,31 @@ def test_answers_belong_to_one_version() -> None:
         assert cache.answers(versions[0]) == {}
 
     asyncio.run(run())
+
+
+def test_readers_keep_up_with_a_database_that_changes_all_the_time() -> None:
+    async def run() -> None:
+        versions = history(60)
+        database = Database(versions[:1])
+        cache = cache_over(database)
+
+        async def change() -> None:
+            for number in range(2, 61):
+                await asyncio.sleep(0)
+                database.histories[versions[0].id] = versions[:number]
+
+        async def read(pauses: int) -> None:
+            seen = 0
+            while seen < 60:
+                asked = database.histories[versions[0].id][-1].version.number
+                newest = await cache.newest(versions[0].id)
+                assert newest is not None
+                assert newest == versions[newest.version.number - 1]
+                assert newest.version.number >= max(seen, asked)
+                seen = newest.version.number
+                for _ in range(pauses):
+                    await asyncio.sleep(0)
+
+        await asyncio.gather(change(), *[read(pauses % 5) for pauses in range(10)])
+
+    asyncio.run(run())

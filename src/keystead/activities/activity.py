@@ -18,7 +18,7 @@ from keystead.api.parameters import Asked
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization, Put
+from keystead.organizations.organization import Change, Organization
 from keystead.organizations.principals import Principal
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """
 
     result: ResultT
-    changes: tuple[Put, ...] = ()
+    changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
 

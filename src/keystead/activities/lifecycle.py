@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -24,8 +24,8 @@ from keystead.api.errors import Conflict, NotFound
 from keystead.api.records import Timestamp, User, Vote, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.limits import Limits
-from keystead.organizations.lookups import lookups
-from keystead.organizations.organization import Organization, Version, apply
+from keystead.organizations.lookups import Lookup, lookups
+from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply
 from keystead.organizations.principals import Principal, unknown
 from keystead.policies.decision import Verdict, decide, denied
 
@@ -206,14 +206,27 @@ def _change(organization: Organization, outcome: Outcome[Wire], activity_id: str
     if not outcome.changes and not outcome.attachments:
         return None
     version = Version(organization.version.number + 1, activity_id)
-    changed_users = [change.record for change in outcome.changes if isinstance(change.record, User)]
-    before = [organization.users[user.user_id] for user in changed_users if user.user_id in organization.users]
-    known = frozenset(lookup for user in before for lookup in lookups(user))
-    found = frozenset(lookup for user in changed_users for lookup in lookups(user))
+    known = _lookups_of(organization, outcome.changes)
+    after = apply(organization, outcome.changes, version)
+    found = _lookups_of(after, outcome.changes)
     return OrganizationChange(
         before=organization.version,
-        after=apply(organization, outcome.changes, version),
+        after=after,
         changes=outcome.changes,
         attachments=outcome.attachments,
         lookups=found - known,
+        forgotten=known - found,
     )
+
+
+def _lookups_of(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
+    """By what the users whom these changes touch can be found in this version of the organization."""
+    touched = set()
+    for change in changes:
+        match change:
+            case Put(User() as user):
+                touched.add(user.user_id)
+            case Remove(kind, id_) if kind is User:
+                touched.add(id_)
+    users = [organization.users[user_id] for user_id in touched if user_id in organization.users]
+    return frozenset(lookup for user in users for lookup in lookups(user))

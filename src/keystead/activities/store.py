@@ -19,7 +19,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import WalletAccount
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
-from keystead.organizations.organization import Organization, Put, Version
+from keystead.organizations.organization import Change, Organization, Version
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -31,13 +31,17 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
-    """From one version of an organization to the next. `before` is None where the organization is founded."""
+    """From one version of an organization to the next. `before` is None where the organization is founded.
+
+    `lookups` are new, `forgotten` no longer lead anywhere.
+    """
 
     before: Version | None
     after: Organization
-    changes: tuple[Put, ...]
+    changes: tuple[Change, ...]
     attachments: tuple[Attachment, ...]
     lookups: frozenset[Lookup]
+    forgotten: frozenset[Lookup] = frozenset()
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from keystead.api.enums import (
     AuthenticatorTransport,
     CredentialType,
     Curve,
+    Effect,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -179,6 +180,20 @@ class SmartContractInterface(Wire, frozen=True):
     notes: str
     created_at: Timestamp
     updated_at: Timestamp
+
+
+class Policy(Wire, frozen=True):
+    """A rule of the organization. Each expression is "" (or absent) where it says nothing, which is true."""
+
+    policy_id: str
+    policy_name: str
+    effect: Effect
+    created_at: Timestamp
+    updated_at: Timestamp
+    notes: str
+    consensus: str
+    condition: str
+    time: str | None = None
 
 
 class Vote(Wire, frozen=True):

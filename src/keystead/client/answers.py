@@ -55,18 +55,17 @@ def read_answer(path: str, body: bytes, kind: type[T]) -> T:
     Members that this client does not know are skipped, and so are they in every record inside.
     """
     try:
-        answer: T = _decoder(kind).decode(body)  # type: ignore[arg-type]  # a class is hashable
-        return answer
-    except msgspec.ValidationError:
-        pass
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
-        raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_shown(body)}") from broken
-    try:
-        return converted(msgspec.json.decode(body), kind)  # type: ignore[no-any-return]
+        try:
+            answer: T = _decoder(kind).decode(body)  # type: ignore[arg-type]  # a class is hashable
+        except msgspec.ValidationError:
+            answer = converted(msgspec.json.decode(body), kind)
     except msgspec.ValidationError as refused:
         raise errors.ProtocolError(
             f"the answer to {path} cannot be read: {refused}; is the client older or newer than the server?"
         ) from refused
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
+        raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_shown(body)}") from broken
+    return answer
 
 
 def refusal(

@@ -68,7 +68,10 @@ class Operations(Calls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service."""
+        """Always not found: no attested hardware runs this service.
+
+        `ephemeral_key`: an app proof's public key, 130 bytes in hex.
+        """
         return self._query(
             "get_boot_proof",
             shapes.GetBootProofResponse,
@@ -493,7 +496,10 @@ class AsyncOperations(AsyncCalls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service."""
+        """Always not found: no attested hardware runs this service.
+
+        `ephemeral_key`: an app proof's public key, 130 bytes in hex.
+        """
         return await self._query(
             "get_boot_proof",
             shapes.GetBootProofResponse,

@@ -1,4 +1,4 @@
-"""API keys: adding them to a user."""
+"""API keys: adding them to a user, deleting and reading them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
+from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, Asked, upgraded_api_key
-from keystead.api.records import Timestamp, Wire
-from keystead.operations.declare import activity, older
+from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, Asked, QueryRequest, upgraded_api_key
+from keystead.api.records import ApiKey, Timestamp, Wire
+from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credentials import check_public_keys_free, new_api_key, with_api_keys
+from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named
+from keystead.organizations.users import check_held, user_named, users_asked_for
 
 AT_ONCE = 20
-"""Most API keys that one request may add."""
+"""Most API keys that one request may add or delete."""
 
 
 class CreateApiKeysIntentV2(Asked, frozen=True):
@@ -63,3 +65,65 @@ def create_api_keys(execution: Execution, intent: CreateApiKeysIntentV2) -> Outc
         result=CreateApiKeysResult(api_key_ids=tuple(key.api_key_id for key in keys)),
         changes=(Put(replace(user, api_keys=held, updated_at=now)),),
     )
+
+
+class DeleteApiKeysIntent(Asked, frozen=True):
+    user_id: Uuid
+    api_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class DeleteApiKeysResult(Wire, frozen=True):
+    api_key_ids: tuple[str, ...]
+
+
+def _deleted_owner(intent: DeleteApiKeysIntent) -> str:
+    return intent.user_id
+
+
+@activity("ACTIVITY_TYPE_DELETE_API_KEYS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> Outcome[DeleteApiKeysResult]:
+    """Delete API keys of a user, who must keep a lasting credential."""
+    user = user_named(execution.organization, intent.user_id)
+    gone = tuple(dict.fromkeys(intent.api_key_ids))
+    check_held(gone, [key.api_key_id for key in user.api_keys], "API key", user)
+    kept = replace(
+        user,
+        api_keys=tuple(key for key in user.api_keys if key.api_key_id not in gone),
+        updated_at=Timestamp.from_ms(execution.now_ms),
+    )
+    check_still_credentialed(execution.organization, kept)
+    return Outcome(result=DeleteApiKeysResult(api_key_ids=gone), changes=(Put(kept),))
+
+
+class GetApiKeyRequest(QueryRequest, frozen=True):
+    api_key_id: Uuid
+
+
+class GetApiKeyResponse(Wire, frozen=True):
+    api_key: ApiKey
+
+
+@query()
+def get_api_key(reading: Reading, request: GetApiKeyRequest) -> GetApiKeyResponse:
+    """One API key."""
+    for _, api_key in reading.organization.api_key_holders.values():
+        if api_key.api_key_id == request.api_key_id:
+            return GetApiKeyResponse(api_key=api_key)
+    raise NotFound(f"unable to find API key {request.api_key_id} in organization {reading.organization.id}")
+
+
+class GetApiKeysRequest(QueryRequest, frozen=True):
+    """Without `user_id`: the keys of every user."""
+
+    user_id: Uuid | None = None
+
+
+class GetApiKeysResponse(Wire, frozen=True):
+    api_keys: tuple[ApiKey, ...]
+
+
+@query()
+def get_api_keys(reading: Reading, request: GetApiKeysRequest) -> GetApiKeysResponse:
+    """The API keys of a user, or of the whole organization."""
+    users = users_asked_for(reading.organization, request.user_id)
+    return GetApiKeysResponse(api_keys=tuple(key for user in users for key in user.api_keys))

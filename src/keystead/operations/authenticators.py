@@ -1,4 +1,4 @@
-"""Authenticators (passkeys): adding them to a user, and reading one."""
+"""Authenticators (passkeys): adding them to a user, deleting and reading them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from keystead.organizations.credentials import (
     new_authenticator,
     with_authenticators,
 )
-from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named
+from keystead.organizations.governance import check_still_credentialed
+from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.users import check_held, user_named
 
 AT_ONCE = 10
-"""Most authenticators that one request may add."""
+"""Most authenticators that one request may add or delete."""
 
 
 class CreateAuthenticatorsIntentV2(Asked, frozen=True):
@@ -101,3 +102,52 @@ def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> Get
             f"unable to find authenticator {request.authenticator_id} in organization {reading.organization.id}"
         )
     return GetAuthenticatorResponse(authenticator=authenticator)
+
+
+class DeleteAuthenticatorsIntent(Asked, frozen=True):
+    user_id: Uuid
+    authenticator_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class DeleteAuthenticatorsResult(Wire, frozen=True):
+    authenticator_ids: tuple[str, ...]
+
+
+def _deleted_owner(intent: DeleteAuthenticatorsIntent) -> str:
+    return intent.user_id
+
+
+@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+def delete_authenticators(
+    execution: Execution, intent: DeleteAuthenticatorsIntent
+) -> Outcome[DeleteAuthenticatorsResult]:
+    """Delete passkeys of a user, who must keep a lasting credential."""
+    user = user_named(execution.organization, intent.user_id)
+    gone = tuple(dict.fromkeys(intent.authenticator_ids))
+    check_held(gone, [passkey.authenticator_id for passkey in user.authenticators], "authenticator", user)
+    kept = replace(
+        user,
+        authenticators=tuple(one for one in user.authenticators if one.authenticator_id not in gone),
+        updated_at=Timestamp.from_ms(execution.now_ms),
+    )
+    check_still_credentialed(execution.organization, kept)
+    return Outcome(
+        result=DeleteAuthenticatorsResult(authenticator_ids=gone),
+        changes=(Put(kept), *(Remove(Passkey, authenticator_id) for authenticator_id in gone)),
+    )
+
+
+class GetAuthenticatorsRequest(QueryRequest, frozen=True):
+    user_id: Uuid
+
+
+class GetAuthenticatorsResponse(Wire, frozen=True):
+    authenticators: tuple[Authenticator, ...]
+
+
+@query()
+def get_authenticators(reading: Reading, request: GetAuthenticatorsRequest) -> GetAuthenticatorsResponse:
+    """The authenticators of a user."""
+    return GetAuthenticatorsResponse(
+        authenticators=user_named(reading.organization, request.user_id).authenticators
+    )

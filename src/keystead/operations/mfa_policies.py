@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from msgspec import Meta
@@ -9,17 +10,18 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
-from keystead.api.errors import InvalidRequest
+from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, RequiredAuthenticationMethodParams
+from keystead.api.parameters import Asked, QueryRequest, RequiredAuthenticationMethodParams
 from keystead.api.records import (
     AuthenticationMethod,
     MfaPolicy,
     RequiredAuthenticationMethod,
     Timestamp,
+    User,
     Wire,
 )
-from keystead.operations.declare import activity
+from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
@@ -47,23 +49,13 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
     check_room(len(user.mfa_policies), 1, execution.limits.mfa_policies_per_user, "MFA policies of one user")
-    for other in user.mfa_policies:
-        if other.order == intent.order:
-            raise InvalidRequest(
-                f"invalid request: field `parameters.order`: {intent.order} is the order of the MFA policy "
-                f"{other.mfa_policy_name!r} ({other.mfa_policy_id}) of this user"
-            )
+    _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
     policy = MfaPolicy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
         condition=intent.condition,
-        required_authentication_methods=tuple(
-            RequiredAuthenticationMethod(
-                any=tuple(AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
-            )
-            for step in intent.required_authentication_methods
-        ),
+        required_authentication_methods=tuple(map(_required, intent.required_authentication_methods)),
         order=intent.order,
         notes=intent.notes,
         created_at=now,
@@ -72,4 +64,123 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     return Outcome(
         result=CreateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=(*user.mfa_policies, policy), updated_at=now)),),
+    )
+
+
+class UpdateMfaPolicyIntent(Asked, frozen=True):
+    """What is absent stays."""
+
+    user_id: Uuid
+    mfa_policy_id: Uuid
+    mfa_policy_name: Label | None = None
+    condition: Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)] | None = None
+    required_authentication_methods: (
+        Annotated[tuple[RequiredAuthenticationMethodParams, ...], Meta(min_length=1, max_length=20)] | None
+    ) = None
+    order: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    notes: Notes | None = None
+
+
+class UpdateMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY", resource="MFA_POLICY", action="UPDATE")
+def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
+    """Change an MFA policy."""
+    user = user_named(execution.organization, intent.user_id)
+    policy = _policy_named(user, intent.mfa_policy_id)
+    now = Timestamp.from_ms(execution.now_ms)
+    if intent.order is not None:
+        _check_order_free([other for other in user.mfa_policies if other is not policy], intent.order)
+    required = intent.required_authentication_methods
+    changed = replace(
+        policy,
+        mfa_policy_name=policy.mfa_policy_name if intent.mfa_policy_name is None else intent.mfa_policy_name,
+        condition=policy.condition if intent.condition is None else intent.condition,
+        required_authentication_methods=policy.required_authentication_methods
+        if required is None
+        else tuple(map(_required, required)),
+        order=policy.order if intent.order is None else intent.order,
+        notes=policy.notes if intent.notes is None else intent.notes,
+        updated_at=now,
+    )
+    policies = tuple(changed if other is policy else other for other in user.mfa_policies)
+    return Outcome(
+        result=UpdateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
+        changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
+    )
+
+
+class DeleteMfaPolicyIntent(Asked, frozen=True):
+    user_id: Uuid
+    mfa_policy_id: Uuid
+
+
+class DeleteMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY", resource="MFA_POLICY", action="DELETE")
+def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Outcome[DeleteMfaPolicyResult]:
+    """Delete an MFA policy."""
+    user = user_named(execution.organization, intent.user_id)
+    policy = _policy_named(user, intent.mfa_policy_id)
+    policies = tuple(other for other in user.mfa_policies if other is not policy)
+    now = Timestamp.from_ms(execution.now_ms)
+    return Outcome(
+        result=DeleteMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
+        changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
+    )
+
+
+class GetMfaPolicyRequest(QueryRequest, frozen=True):
+    user_id: Uuid
+    mfa_policy_id: Uuid
+
+
+class GetMfaPolicyResponse(Wire, frozen=True):
+    mfa_policy: MfaPolicy
+
+
+@query()
+def get_mfa_policy(reading: Reading, request: GetMfaPolicyRequest) -> GetMfaPolicyResponse:
+    """One MFA policy of a user."""
+    user = user_named(reading.organization, request.user_id)
+    return GetMfaPolicyResponse(mfa_policy=_policy_named(user, request.mfa_policy_id))
+
+
+class GetMfaPoliciesRequest(QueryRequest, frozen=True):
+    user_id: Uuid
+
+
+class GetMfaPoliciesResponse(Wire, frozen=True):
+    mfa_policies: tuple[MfaPolicy, ...]
+
+
+@query()
+def get_mfa_policies(reading: Reading, request: GetMfaPoliciesRequest) -> GetMfaPoliciesResponse:
+    """All MFA policies of a user."""
+    return GetMfaPoliciesResponse(mfa_policies=user_named(reading.organization, request.user_id).mfa_policies)
+
+
+def _policy_named(user: User, mfa_policy_id: str) -> MfaPolicy:
+    for policy in user.mfa_policies:
+        if policy.mfa_policy_id == mfa_policy_id:
+            return policy
+    raise NotFound(f"unable to find MFA policy {mfa_policy_id} of user {user.user_id}")
+
+
+def _check_order_free(others: Iterable[MfaPolicy], order: int) -> None:
+    for other in others:
+        if other.order == order:
+            raise InvalidRequest(
+                f"invalid request: field `parameters.order`: {order} is the order of the MFA policy "
+                f"{other.mfa_policy_name!r} ({other.mfa_policy_id}) of this user"
+            )
+
+
+def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticationMethod:
+    return RequiredAuthenticationMethod(
+        any=tuple(AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
     )

@@ -1,4 +1,4 @@
-"""OAuth identities: attaching them to a user."""
+"""OAuth identities: attaching them to a user, detaching and reading them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, OauthProviderParams, OauthProviderParamsV2, upgraded_oauth_provider
-from keystead.api.records import Timestamp, Wire
-from keystead.operations.declare import activity, older
+from keystead.api.parameters import (
+    Asked,
+    OauthProviderParams,
+    OauthProviderParamsV2,
+    QueryRequest,
+    upgraded_oauth_provider,
+)
+from keystead.api.records import OauthProvider, Timestamp, Wire
+from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credentials import check_identities_free, new_oauth_provider, with_oauth_providers
+from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named
+from keystead.organizations.users import check_held, user_named, users_asked_for
 
 AT_ONCE = 10
-"""Most identities that one request may attach."""
+"""Most identities that one request may attach or detach."""
 
 
 class CreateOauthProvidersIntentV2(Asked, frozen=True):
@@ -66,4 +73,53 @@ def create_oauth_providers(
     return Outcome(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(Put(replace(user, oauth_providers=held, updated_at=now)),),
+    )
+
+
+class DeleteOauthProvidersIntent(Asked, frozen=True):
+    user_id: Uuid
+    provider_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class DeleteOauthProvidersResult(Wire, frozen=True):
+    provider_ids: tuple[str, ...]
+
+
+def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
+    return intent.user_id
+
+
+@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+def delete_oauth_providers(
+    execution: Execution, intent: DeleteOauthProvidersIntent
+) -> Outcome[DeleteOauthProvidersResult]:
+    """Detach identities from a user, who must keep a lasting credential."""
+    user = user_named(execution.organization, intent.user_id)
+    gone = tuple(dict.fromkeys(intent.provider_ids))
+    check_held(gone, [provider.provider_id for provider in user.oauth_providers], "OAuth provider", user)
+    kept = replace(
+        user,
+        oauth_providers=tuple(one for one in user.oauth_providers if one.provider_id not in gone),
+        updated_at=Timestamp.from_ms(execution.now_ms),
+    )
+    check_still_credentialed(execution.organization, kept)
+    return Outcome(result=DeleteOauthProvidersResult(provider_ids=gone), changes=(Put(kept),))
+
+
+class GetOauthProvidersRequest(QueryRequest, frozen=True):
+    """Without `user_id`: the identities of every user."""
+
+    user_id: Uuid | None = None
+
+
+class GetOauthProvidersResponse(Wire, frozen=True):
+    oauth_providers: tuple[OauthProvider, ...]
+
+
+@query()
+def get_oauth_providers(reading: Reading, request: GetOauthProvidersRequest) -> GetOauthProvidersResponse:
+    """The OAuth identities of a user, or of the whole organization."""
+    users = users_asked_for(reading.organization, request.user_id)
+    return GetOauthProvidersResponse(
+        oauth_providers=tuple(provider for user in users for provider in user.oauth_providers)
     )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.api.decoding import NO_CONTROLS
 from keystead.api.errors import NotFound
-from keystead.api.parameters import QueryRequest, ShortText
+from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 
@@ -66,7 +71,9 @@ def get_organization_configs(reading: Reading, _: GetOrganizationConfigsRequest)
 
 
 class GetBootProofRequest(QueryRequest, frozen=True):
-    ephemeral_key: ShortText
+    """`ephemeral_key`: an app proof's public key, 130 bytes in hex."""
+
+    ephemeral_key: Annotated[str, Meta(max_length=1024, pattern=NO_CONTROLS)]
 
 
 class GetBootProofResponse(Wire, frozen=True):

@@ -14,9 +14,9 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.attachments import InterfaceText
+from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
-from keystead.organizations.organization import ContractInterface, Put
+from keystead.organizations.organization import ContractInterface, Put, Remove
 
 
 class CreateSmartContractInterfaceIntent(Asked, frozen=True):
@@ -117,4 +117,29 @@ def _record(organization_id: str, interface: ContractInterface, text: str) -> Sm
         notes=interface.notes,
         created_at=interface.created_at,
         updated_at=interface.updated_at,
+    )
+
+
+class DeleteSmartContractInterfaceIntent(Asked, frozen=True):
+    smart_contract_interface_id: Uuid
+
+
+class DeleteSmartContractInterfaceResult(Wire, frozen=True):
+    smart_contract_interface_id: str
+
+
+@activity("ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE", resource="SMART_CONTRACT_INTERFACE", action="DELETE")
+def delete_smart_contract_interface(
+    execution: Execution, intent: DeleteSmartContractInterfaceIntent
+) -> Outcome[DeleteSmartContractInterfaceResult]:
+    """Delete the ABI or IDL of a contract."""
+    interface_id = intent.smart_contract_interface_id
+    if interface_id not in execution.organization.contract_interfaces:
+        raise NotFound(
+            f"unable to find smart contract interface {interface_id} in organization {execution.organization.id}"
+        )
+    return Outcome(
+        result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
+        changes=(Remove(ContractInterface, interface_id),),
+        attachments=(RemovedInterfaceText(interface_id),),
     )

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
+from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked
-from keystead.api.records import Tag, Timestamp, Wire
-from keystead.operations.declare import activity
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import Tag, Timestamp, User, Wire
+from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.users import user_named
 
 
@@ -55,3 +56,97 @@ def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcom
         result=CreateUserTagResult(user_tag_id=tag.tag_id, user_ids=tuple(user.user_id for user in users)),
         changes=(Put(tag), *(Put(user) for user in tagged)),
     )
+
+
+class UpdateUserTagIntent(Asked, frozen=True):
+    user_tag_id: Uuid
+    add_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
+    remove_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
+    new_user_tag_name: Label | None = None
+
+
+class UpdateUserTagResult(Wire, frozen=True):
+    user_tag_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER_TAG", resource="USER", action="UPDATE")
+def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcome[UpdateUserTagResult]:
+    """Rename a tag, put it on users, take it off users."""
+    organization = execution.organization
+    now = Timestamp.from_ms(execution.now_ms)
+    tag = _tag_named(organization, intent.user_tag_id)
+    if intent.new_user_tag_name is not None and intent.new_user_tag_name != tag.tag_name:
+        taken = ((other.tag_name, other.tag_id) for other in organization.tags.values())
+        check_unique(intent.new_user_tag_name, taken, "parameters.newUserTagName")
+        tag = replace(tag, tag_name=intent.new_user_tag_name)
+    if both := sorted(set(intent.add_user_ids) & set(intent.remove_user_ids)):
+        raise InvalidRequest(f"invalid request: user {both[0]} is in both `addUserIds` and `removeUserIds`")
+    users = {
+        user_id: user_named(organization, user_id)
+        for user_id in dict.fromkeys((*intent.add_user_ids, *intent.remove_user_ids))
+    }
+    for user_id in dict.fromkeys(intent.add_user_ids):
+        tags = dict.fromkeys((*users[user_id].user_tags, tag.tag_id))
+        users[user_id] = replace(users[user_id], user_tags=tuple(tags), updated_at=now)
+    for user_id in dict.fromkeys(intent.remove_user_ids):
+        users[user_id] = _untagged(users[user_id], {tag.tag_id}, now)
+    return Outcome(
+        result=UpdateUserTagResult(user_tag_id=tag.tag_id),
+        changes=(Put(replace(tag, updated_at=now)), *(Put(user) for user in users.values())),
+    )
+
+
+class DeleteUserTagsIntent(Asked, frozen=True):
+    user_tag_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=1000)]
+
+
+class DeleteUserTagsResult(Wire, frozen=True):
+    """`user_ids`: the users who lost a tag."""
+
+    user_tag_ids: tuple[str, ...]
+    user_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_DELETE_USER_TAGS", resource="USER", action="DELETE")
+def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outcome[DeleteUserTagsResult]:
+    """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+    organization = execution.organization
+    now = Timestamp.from_ms(execution.now_ms)
+    gone = tuple(dict.fromkeys(intent.user_tag_ids))
+    for tag_id in gone:
+        _tag_named(organization, tag_id)
+    tagged = [user for user in organization.users_in_order() if not set(gone).isdisjoint(user.user_tags)]
+    return Outcome(
+        result=DeleteUserTagsResult(user_tag_ids=gone, user_ids=tuple(user.user_id for user in tagged)),
+        changes=(
+            *(Put(_untagged(user, set(gone), now)) for user in tagged),
+            *(Remove(Tag, tag_id) for tag_id in gone),
+        ),
+    )
+
+
+def _untagged(user: User, gone: set[str], now: Timestamp) -> User:
+    kept = tuple(tag_id for tag_id in user.user_tags if tag_id not in gone)
+    return replace(user, user_tags=kept, updated_at=now)
+
+
+def _tag_named(organization: Organization, tag_id: str) -> Tag:
+    tag = organization.tags.get(tag_id)
+    if tag is None or tag.tag_type is not TagType.USER:
+        raise NotFound(f"unable to find user tag {tag_id} in organization {organization.id}")
+    return tag
+
+
+class ListUserTagsRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListUserTagsResponse(Wire, frozen=True):
+    user_tags: tuple[Tag, ...]
+
+
+@query(of_version=True)
+def list_user_tags(reading: Reading, _: ListUserTagsRequest) -> ListUserTagsResponse:
+    """All user tags of the organization."""
+    tags = reading.organization.tags_in_order()
+    return ListUserTagsResponse(user_tags=tuple(tag for tag in tags if tag.tag_type is TagType.USER))

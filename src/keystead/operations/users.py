@@ -40,7 +40,7 @@ from keystead.organizations.credentials import (
 )
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Passkey, Put
-from keystead.organizations.users import check_user, user_named
+from keystead.organizations.users import check_credential, check_tags, user_named
 
 AT_ONCE = 100
 """Most users that one request may add."""
@@ -209,7 +209,8 @@ def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[U
         if params.user_phone_number
         else None,
     )
-    check_user(user, execution.organization, field)
+    check_credential(user, execution.organization, field)
+    check_tags(execution.organization, user.user_tags, f"{field}.userTags")
     return user, [passkey for _, passkey in registered]
 
 

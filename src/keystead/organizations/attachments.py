@@ -18,6 +18,10 @@ class InterfaceText(msgspec.Struct, frozen=True):
     text: str
 
 
+class RemovedInterfaceText(msgspec.Struct, frozen=True):
+    contract_interface_id: str
+
+
 class NewAccount(msgspec.Struct, frozen=True):
     """A wallet account. `normalized_path` is the one form of all spellings of its path."""
 
@@ -33,4 +37,4 @@ class SealedSecret(msgspec.Struct, frozen=True):
     sealed: Sealed
 
 
-Attachment = InterfaceText | NewAccount | SealedSecret
+Attachment = InterfaceText | RemovedInterfaceText | NewAccount | SealedSecret

@@ -11,12 +11,14 @@ from keystead.api.errors import LimitReached
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Most records per organization; the last four per user."""
+    """Most records per organization; those named so per user."""
 
     users: int = 10_000
     wallets: int = 10_000
     contract_interfaces: int = 1_000
     tags: int = 1_000
+    policies: int = 1_000
+    invitations: int = 1_000
     authenticators_per_user: int = 10
     long_lived_api_keys_per_user: int = 10
     expiring_api_keys_per_user: int = 10

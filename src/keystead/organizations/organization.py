@@ -13,8 +13,8 @@ import msgspec
 from immutables import Map
 from msgspec.structs import replace
 
-from keystead.api.enums import SmartContractInterfaceType
-from keystead.api.records import ApiKey, Authenticator, Tag, Timestamp, User, Wallet
+from keystead.api.enums import AccessType, SmartContractInterfaceType
+from keystead.api.records import ApiKey, Authenticator, Policy, Tag, Timestamp, User, Wallet
 
 
 class RootQuorum(msgspec.Struct, frozen=True):
@@ -25,12 +25,16 @@ class RootQuorum(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What an organization says of itself. `features` maps feature names to their values."""
+    """What an organization says of itself. `features` maps feature names to their values.
+
+    A deleted organization stays on record, empty, and is nowhere found.
+    """
 
     name: str
     root_quorum: RootQuorum
     created_at: Timestamp
     parent_id: str | None = None
+    deleted: bool = False
     features: dict[str, str] = {}
 
 
@@ -66,7 +70,19 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Timestamp
 
 
-Record = Profile | DataKey | User | Passkey | Tag | Wallet | ContractInterface
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody was asked to join, by the user `sender_id`."""
+
+    id: str
+    receiver_user_name: str
+    receiver_user_email: str
+    receiver_user_tags: tuple[str, ...]
+    access_type: AccessType
+    sender_id: str
+    created_at: Timestamp
+
+
+Record = Profile | DataKey | User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -75,7 +91,14 @@ class Put(msgspec.Struct, frozen=True):
     record: Record
 
 
-Change = Put
+class Remove(msgspec.Struct, frozen=True):
+    """Take the record of this kind and id away."""
+
+    kind: type[User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation]
+    id: str
+
+
+Change = Put | Remove
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -98,6 +121,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("tag", Tag, "tag_id"),
     Kind("wallet", Wallet, "wallet_id"),
     Kind("contract_interface", ContractInterface, "id"),
+    Kind("policy", Policy, "policy_id"),
+    Kind("invitation", Invitation, "id"),
 )
 KIND_OF: dict[type[Record], Kind] = {kind.record: kind for kind in KINDS}
 KIND_NAMED: dict[str, Kind] = {kind.word: kind for kind in KINDS}
@@ -129,6 +154,8 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     tags: Map[str, Tag]
     wallets: Map[str, Wallet]
     contract_interfaces: Map[str, ContractInterface]
+    policies: Map[str, Policy]
+    invitations: Map[str, Invitation]
     api_key_holders: Map[str, tuple[str, ApiKey]]
     authenticator_holders: Map[str, tuple[str, Authenticator]]
     authenticators: Map[str, Authenticator]
@@ -138,6 +165,12 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
 
     def wallets_in_order(self) -> list[Wallet]:
         return [self.wallets[key] for key in sorted(self.wallets)]
+
+    def policies_in_order(self) -> list[Policy]:
+        return [self.policies[key] for key in sorted(self.policies)]
+
+    def tags_in_order(self) -> list[Tag]:
+        return [self.tags[key] for key in sorted(self.tags)]
 
     def contract_interfaces_in_order(self) -> list[ContractInterface]:
         return [self.contract_interfaces[key] for key in sorted(self.contract_interfaces)]
@@ -160,6 +193,8 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         tags=Map(),
         wallets=Map(),
         contract_interfaces=Map(),
+        policies=Map(),
+        invitations=Map(),
         api_key_holders=Map(),
         authenticator_holders=Map(),
         authenticators=Map(),
@@ -171,47 +206,72 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
     """The organization after these changes, as `version`."""
     organization = replace(organization, version=version)
     for change in changes:
-        match change.record:
-            case Profile() as profile:
-                organization = replace(organization, profile=profile)
-            case DataKey() as data_key:
-                organization = replace(organization, data_key=data_key)
-            case User() as user:
-                organization = _with_user(organization, user)
-            case Passkey() as passkey:
-                known_passkeys = organization.passkeys
-                organization = replace(organization, passkeys=known_passkeys.set(passkey.authenticator_id, passkey))
-            case Tag() as tag:
-                organization = replace(organization, tags=organization.tags.set(tag.tag_id, tag))
-            case Wallet() as wallet:
-                organization = replace(organization, wallets=organization.wallets.set(wallet.wallet_id, wallet))
-            case ContractInterface() as interface:
-                known = organization.contract_interfaces
-                organization = replace(organization, contract_interfaces=known.set(interface.id, interface))
-            case _:
-                assert_never(change.record)
+        match change:
+            case Put(record):
+                organization = _with(organization, record)
+            case Remove(kind, id_):
+                organization = _without(organization, kind, id_)
     return organization
+
+
+def _with(organization: Organization, record: Record) -> Organization:
+    match record:
+        case Profile():
+            return replace(organization, profile=record)
+        case DataKey():
+            return replace(organization, data_key=record)
+        case User():
+            return _with_user(organization, record)
+        case Passkey() | Tag() | Wallet() | ContractInterface() | Policy() | Invitation():
+            kind, field = KIND_OF[type(record)], _MAPS[type(record)]
+            return replace(organization, **{field: getattr(organization, field).set(kind.id_of(record), record)})
+        case _:
+            assert_never(record)
+
+
+_MAPS: dict[type[Record], str] = {
+    Passkey: "passkeys",
+    Tag: "tags",
+    Wallet: "wallets",
+    ContractInterface: "contract_interfaces",
+    Policy: "policies",
+    Invitation: "invitations",
+}
+
+
+def _without(organization: Organization, kind: type[Record], id_: str) -> Organization:
+    if kind is User:
+        bare = _without_credentials(organization, organization.users[id_])
+        return replace(bare, users=bare.users.delete(id_))
+    return replace(organization, **{_MAPS[kind]: getattr(organization, _MAPS[kind]).delete(id_)})
 
 
 def _with_user(organization: Organization, user: User) -> Organization:
     """The user put, and the indexes of credentials with it."""
-    keys = organization.api_key_holders
-    holders, passkeys = organization.authenticator_holders, organization.authenticators
-    if (before := organization.users.get(user.user_id)) is not None:
-        for api_key in before.api_keys:
-            keys = keys.delete(api_key.credential.public_key)
-        for authenticator in before.authenticators:
-            holders = holders.delete(authenticator.credential_id)
-            passkeys = passkeys.delete(authenticator.authenticator_id)
+    before = organization.users.get(user.user_id)
+    bare = organization if before is None else _without_credentials(organization, before)
+    keys, holders, passkeys = bare.api_key_holders, bare.authenticator_holders, bare.authenticators
     for api_key in user.api_keys:
         keys = keys.set(api_key.credential.public_key, (user.user_id, api_key))
     for authenticator in user.authenticators:
         holders = holders.set(authenticator.credential_id, (user.user_id, authenticator))
         passkeys = passkeys.set(authenticator.authenticator_id, authenticator)
     return replace(
-        organization,
-        users=organization.users.set(user.user_id, user),
+        bare,
+        users=bare.users.set(user.user_id, user),
         api_key_holders=keys,
         authenticator_holders=holders,
         authenticators=passkeys,
     )
+
+
+def _without_credentials(organization: Organization, user: User) -> Organization:
+    """The organization whose indexes do not know this user's credentials."""
+    keys, holders = organization.api_key_holders, organization.authenticator_holders
+    passkeys = organization.authenticators
+    for api_key in user.api_keys:
+        keys = keys.delete(api_key.credential.public_key)
+    for authenticator in user.authenticators:
+        holders = holders.delete(authenticator.credential_id)
+        passkeys = passkeys.delete(authenticator.authenticator_id)
+    return replace(organization, api_key_holders=keys, authenticator_holders=holders, authenticators=passkeys)

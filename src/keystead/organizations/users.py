@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
 from keystead.api.records import User
 from keystead.organizations.credentials import has_lasting_credential
 from keystead.organizations.organization import Organization
@@ -21,18 +21,18 @@ def user_named(organization: Organization, user_id: str) -> User:
     return user
 
 
-def check_user(user: User, organization: Organization, field: str) -> None:
-    """Raise InvalidRequest unless the user can authenticate, and NotFound if a tag of theirs does not exist."""
-    login_by_message = "FEATURE_NAME_OTP_EMAIL_AUTH" in organization.profile.features and user.user_email
-    login_by_message = login_by_message or (
-        "FEATURE_NAME_SMS_AUTH" in organization.profile.features and user.user_phone_number
+def check_credential(user: User, organization: Organization, field: str) -> None:
+    """Raise InvalidRequest unless the user can authenticate, now and later."""
+    features = organization.profile.features
+    by_email = user.user_email and (
+        "FEATURE_NAME_OTP_EMAIL_AUTH" in features or "FEATURE_NAME_EMAIL_AUTH" in features
     )
-    if not has_lasting_credential(user) and not login_by_message:
+    by_phone = user.user_phone_number and "FEATURE_NAME_SMS_AUTH" in features
+    if not (has_lasting_credential(user) or by_email or by_phone):
         raise InvalidRequest(
             f"user missing valid credential: field `{field}`: {user.user_name!r} needs an API key that does not "
             "expire, an authenticator or an OAuth provider"
         )
-    check_tags(organization, user.user_tags, f"{field}.userTags")
 
 
 def check_tags(organization: Organization, tag_ids: Iterable[str], field: str) -> None:
@@ -40,3 +40,24 @@ def check_tags(organization: Organization, tag_ids: Iterable[str], field: str) -
     for tag_id in tag_ids:
         if tag_id not in organization.tags:
             raise NotFound(f"field `{field}`: unable to find tag {tag_id} in organization {organization.id}")
+
+
+def refuse_verification(verification_token: str | None) -> None:
+    """Verified contacts come with the logins; until then a token is refused rather than ignored."""
+    if verification_token:
+        raise NotImplementedHere(
+            "field `parameters.verificationToken`: verification tokens are not implemented yet"
+        )
+
+
+def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
+    """The user of this id, or all users in order of creation where there is none ("" is none). Raises NotFound."""
+    return [user_named(organization, user_id)] if user_id else organization.users_in_order()
+
+
+def check_held(asked: Iterable[str], held: Iterable[str], what: str, user: User) -> None:
+    """Raise NotFound for the first id asked for that the user does not hold."""
+    known = frozenset(held)
+    for id_ in asked:
+        if id_ not in known:
+            raise NotFound(f"unable to find {what} {id_} of user {user.user_id}")

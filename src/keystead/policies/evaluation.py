@@ -46,7 +46,7 @@ from keystead.policies.syntax import (
 )
 from keystead.policies.types import TEXTS, ListOf, Scalar, comparison
 from keystead.policies.types import Comparison as How
-from keystead.policies.values import FORMS, OPERATORS, is_list
+from keystead.policies.values import FORMS, OPERATORS, fits, is_list
 
 
 def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], bool]:
@@ -55,8 +55,8 @@ def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], boo
     With `weighing`, a part that fails is outweighed by one that settles the matter whatever the failed one had
     been: false among the operands of &&, true among those of ||. Only the setting that fails closed asks so.
     """
-    run = _Compiler(typing, weighing).condition(typing.tree, {})
-    steps, at = _steps(typing.tree), typing.tree.at
+    run = Compiler(typing, weighing).condition(typing.tree, {})
+    steps, at = steps_of(typing.tree), typing.tree.at
 
     def whole(frame: Frame) -> bool:
         frame.charge(steps, at)
@@ -65,13 +65,13 @@ def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], boo
     return whole
 
 
-def _steps(node: Node) -> int:
+def steps_of(node: Node) -> int:
     """What evaluating a node costs, without the predicates in it: those are charged by the item."""
     inner = (node.of,) if isinstance(node, ListFunction) else parts(node)
-    return 1 + sum(map(_steps, inner))
+    return 1 + sum(map(steps_of, inner))
 
 
-class _Compiler:
+class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the frame."""
 
     def __init__(self, typing: Typing, weighing: bool) -> None:
@@ -111,7 +111,7 @@ class _Compiler:
             case Contains(of=of, value=sought):
                 return self._membership(node.at, sought, of, scope)
             case Count(of=of):
-                items_of = self._items(of, scope)
+                items_of = self.items(of, scope)
                 return lambda frame: len(items_of(frame))
             case TimeFunction():
                 return time_function(node)
@@ -133,7 +133,8 @@ class _Compiler:
         return lambda frame: read(frame.namespaces.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
-        of, name, read = self._run(node.of, scope), node.name, reader(node, self._typing.of(node))
+        of, name, kind = self._run(node.of, scope), node.name, self._typing.of(node)
+        read = reader(node, kind)
 
         def field(frame: Frame) -> Any:
             holder = of(frame)
@@ -143,7 +144,8 @@ class _Compiler:
                 value = None
             return read(value)
 
-        return field
+        path = _path(node, scope)
+        return field if path is None else _shortcut(path, fits(kind), field)
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
         of, index_of = self._run(node.of, scope), self._run(node.index, scope)
@@ -159,7 +161,7 @@ class _Compiler:
         of, start_of, end_of = (self._run(part, scope) for part in parts(node))
         return lambda frame: sliced(node, frame, of(frame), start_of(frame), end_of(frame))
 
-    def _items(self, of: Node, scope: Mapping[str, int]) -> Run:
+    def items(self, of: Node, scope: Mapping[str, int]) -> Run:
         """The list that a list function is called on."""
         run = self._run(of, scope)
         if isinstance(self._typing.of(of), ListOf):
@@ -174,9 +176,9 @@ class _Compiler:
         return dynamic
 
     def _list_function(self, node: ListFunction, scope: Mapping[str, int]) -> Run:
-        items_of, slot, at = self._items(node.of, scope), len(scope), node.at
+        items_of, slot, at = self.items(node.of, scope), len(scope), node.at
         predicate = self.condition(node.predicate, {**scope, node.variable: slot})
-        steps = _steps(node.predicate)
+        steps = steps_of(node.predicate)
         settle, deciding = self._settle, node.function == "any"
 
         def filtered(frame: Frame) -> Any:
@@ -214,11 +216,13 @@ class _Compiler:
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
         how = comparison(self._typing.of(sought), item_type)
         assert how is not None
-        sought_of, items_of = self._run(sought, scope), self._items(among, scope)
+        sought_of, items_of = self._run(sought, scope), self.items(among, scope)
         if how is not How.DYNAMIC and isinstance(among, ListLiteral):
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
                 return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
+        if how is How.EXACT and item_type in TEXTS:
+            return _among_texts(sought_of, items_of, at)
         equal, read = compared(how, "==", at), reader(among, item_type)
 
         def contained(frame: Frame) -> bool:
@@ -233,6 +237,33 @@ class _Compiler:
         return contained
 
 
+def _path(node: Node, scope: Mapping[str, int]) -> tuple[str, ...] | None:
+    """A keyword and the fields that lead from it, such as eth.tx.to; None if the node is something else."""
+    match node:
+        case Name(name=name) if name not in scope:
+            return (name,)
+        case Field(of=of, name=name):
+            path = _path(of, scope)
+            return None if path is None else (*path, name)
+        case _:
+            return None
+
+
+def _shortcut(path: tuple[str, ...], fitting: Callable[[Any], bool], step_by_step: Run) -> Run:
+    """Most of what policies read lies at a path. Where it is not there, going step by step finds out why."""
+
+    def shortcut(frame: Frame) -> Any:
+        value: Any = frame.namespaces
+        try:
+            for name in path:
+                value = value[name]
+        except (KeyError, TypeError, IndexError):
+            return step_by_step(frame)
+        return value if fitting(value) else step_by_step(frame)
+
+    return shortcut
+
+
 def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:
     def among_literals(frame: Frame) -> bool:
         value = sought_of(frame)
@@ -240,3 +271,14 @@ def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Pla
         return form(value) in literals
 
     return among_literals
+
+
+def _among_texts(sought_of: Run, items_of: Run, at: Place) -> Run:
+    """Consensus expressions ask this of every user, so Python's own search does it."""
+
+    def among_texts(frame: Frame) -> bool:
+        value, items = sought_of(frame), items_of(frame)
+        frame.charge(len(items) * (1 + (len(value) >> 6)), at)
+        return value in items
+
+    return among_texts

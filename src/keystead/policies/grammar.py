@@ -77,8 +77,8 @@ def _joined(operator: str, operands: list[Node]) -> Node:
 
 class _Parser:
     def __init__(self, tokens: list[Token]) -> None:
-        self._tokens = tokens
-        self._next = 0
+        self._rest = iter(tokens)
+        self._token = next(self._rest)
         self._depth = 0
 
     def whole(self) -> Node:
@@ -87,25 +87,21 @@ class _Parser:
             raise self._without("an operator or the end of the expression")
         return tree
 
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._next]
-
     def _without(self, expected: str) -> ExpressionRefused:
         return ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
 
-    def _sees(self, text: str) -> bool:
-        token = self._token
-        return token.text == text and token.kind in ("sign", "word")
+    def _sees(self, sign: str) -> bool:
+        # No name, number or string is spelled like a sign or a word of the grammar.
+        return self._token.text == sign
 
     def _take(self) -> Token:
         token = self._token
-        self._next += 1
+        self._token = next(self._rest, token)
         return token
 
-    def _accept(self, text: str) -> bool:
-        if self._sees(text):
-            self._next += 1
+    def _accept(self, sign: str) -> bool:
+        if self._token.text == sign:
+            self._take()
             return True
         return False
 
@@ -142,11 +138,11 @@ class _Parser:
 
     def _comparison(self) -> Node:
         left = self._postfix()
-        if not (self._token.text in _COMPARISONS and self._token.kind in ("sign", "word")):
+        if self._token.text not in _COMPARISONS:
             return left
         operator = self._take()
         right = self._postfix()
-        if self._token.text in _COMPARISONS and self._token.kind in ("sign", "word"):
+        if self._token.text in _COMPARISONS:
             raise self._without("`&&`, `||` or the end of the expression: comparisons do not chain")
         return Comparison(operator.at, operator.text, left, right)
 

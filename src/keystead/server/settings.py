@@ -82,6 +82,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Most contract interfaces of an organization.", ge=0)
     ] = 1_000
     limit_tags: Annotated[int, Meta(description="Most tags of an organization.", ge=0)] = 1_000
+    limit_policies: Annotated[int, Meta(description="Most policies of an organization.", ge=0)] = 1_000
+    limit_invitations: Annotated[int, Meta(description="Most open invitations of an organization.", ge=0)] = 1_000
     limit_authenticators_per_user: Annotated[int, Meta(description="Most authenticators of a user.", ge=0)] = 10
     limit_long_lived_api_keys_per_user: Annotated[
         int, Meta(description="Most API keys without expiry of a user.", ge=0)

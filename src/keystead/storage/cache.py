@@ -96,12 +96,17 @@ class OrganizationCache:
         """Everybody who misses the same organization waits for one load of it."""
         load = self._loads.get(organization_id)
         if load is None:
-            load = asyncio.create_task(self._load_now(organization_id))
-            self._loads[organization_id] = load
-            load.add_done_callback(lambda _: self._loads.pop(organization_id))
+            load = self._loads[organization_id] = asyncio.create_task(self._load_now(organization_id))
         return await asyncio.shield(load)
 
     async def _load_now(self, organization_id: str) -> Organization | None:
+        try:
+            return await self._loaded(organization_id)
+        finally:
+            # Here and not in a callback: whoever comes once the answer is known must begin a load of its own.
+            del self._loads[organization_id]
+
+    async def _loaded(self, organization_id: str) -> Organization | None:
         while True:
             clearings = self._clearings
             entry = self._entries.get(organization_id)

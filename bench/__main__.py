@@ -1,0 +1,72 @@
+"""`python -m bench`: measure this machine, print a table, say which targets were reached."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.cases import CASES
+from bench.cores import cores_here, machine, pinned
+from bench.failure import BenchFailure
+from bench.measuring import Pace
+from bench.report import HEADER, row, verdicts, write_json
+from bench.run import Plan, run
+from bench.yardstick import openssl_version
+
+CROWD = 100_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 0 if everything was measured and every request answered, whether or not targets were reached."""
+    asked = _parser().parse_args(arguments)
+    try:
+        cores = cores_here()
+        facts = {**machine(), "openssl": openssl_version()}
+        for name, fact in facts.items():
+            print(f"{name}: {fact}")
+        print(f"\n{HEADER}", flush=True)
+        results = []
+        with pinned({cores.load}):
+            for result in run(_plan(asked, len(cores.all)), cores, _say):
+                print(row(result), flush=True)
+                results.append(result)
+    except BenchFailure as failure:
+        print(f"bench: {failure}", file=sys.stderr)
+        return 1
+    print("", *verdicts(results), sep="\n")
+    if asked.json:
+        write_json(asked.json, facts, results)
+    return 1 if any(result.figures.failures for result in results) else 0
+
+
+def _plan(asked: argparse.Namespace, cores: int) -> Plan:
+    quick = asked.quick
+    return Plan(
+        stores=asked.store or ["sqlite", "postgres"],
+        cases=[CASES[name] for name in asked.only or CASES],
+        worker_counts=[1] if quick else [1, cores],
+        crowd=0 if quick else asked.organizations,
+        pace=Pace(blocks=1, seconds=1.0) if quick else Pace(blocks=3, seconds=2.0),
+        pace_of_all=Pace(blocks=1, seconds=3.0),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keystead on this machine.")
+    parser.add_argument("--quick", action="store_true", help="one worker, one organization, one short block each")
+    parser.add_argument("--only", action="append", choices=CASES, help="an operation; may be given more than once")
+    parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")
+    parser.add_argument(
+        "--organizations", type=int, default=CROWD, help="how many the second database has; 0: no second database"
+    )
+    parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    return parser
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+sys.exit(main())

@@ -1,0 +1,152 @@
+"""The whole run: databases, servers, and which figures are taken of them.
+
+Here: what is measured against what. Not here: how (`measuring`), what is printed (`report`).
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from bench.cases import LIST_WALLETS, Case, Stamping
+from bench.cores import Cores, pinned
+from bench.crowd import Member, new_members, settle
+from bench.installation import Installation, new_installation
+from bench.measuring import Figures, Pace, Subject, measure
+from bench.server import running
+from tests.postgres import PostgresServer, running_postgres
+
+StoreName = Literal["sqlite", "postgres"]
+
+FEW = 1_000
+"""Organizations that a server keeps in memory together with ease."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to measure. `crowd`: how many organizations the second database has beside the first one; 0: no second.
+    `pace_of_all` is for all cores together."""
+
+    stores: Sequence[StoreName]
+    cases: Sequence[Case]
+    worker_counts: Sequence[int]
+    crowd: int
+    pace: Pace
+    pace_of_all: Pace
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """`asked`: of which organizations requests were, where it was not one alone."""
+
+    case: str
+    store: StoreName
+    workers: int
+    organizations: int
+    asked: str = ""
+    figures: Figures
+
+
+def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result]:
+    """Everything in the plan, one result after the other. This process must be on the load's core."""
+    members = new_members(plan.crowd)
+    for store in plan.stores:
+        with _databases(store) as databases:
+            say(f"preparing {store}")
+            installations = [new_installation(databases.new(), databases.folder / "one", {cores.server})]
+            if members:
+                installations.append(new_installation(databases.new(), databases.folder / "many", {cores.server}))
+                settle(installations[1], members)
+            for workers in plan.worker_counts:
+                alone = workers == 1
+                places: Set[int] = {cores.server} if alone else cores.all
+                databases.move({cores.load} if alone else cores.all)
+                for case in plan.cases:
+                    yield from _compared(plan, store, workers, case, installations, len(members), places)
+                if members and alone and LIST_WALLETS in plan.cases:
+                    yield from _spread(plan, store, installations[1], members, places)
+
+
+def _compared(
+    plan: Plan,
+    store: StoreName,
+    workers: int,
+    case: Case,
+    installations: Sequence[Installation],
+    crowd: int,
+    places: Set[int],
+) -> Iterator[Result]:
+    """One case, asked of the same organization, alone in its database and among many."""
+    pace = plan.pace if workers == 1 else plan.pace_of_all
+    with ExitStack() as stack:
+        subjects = []
+        for installation in installations:
+            settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
+            server = stack.enter_context(running(settings, installation.folder, places))
+            stamping = Stamping(case, installation, server.base_url)
+            subjects.append(Subject(stamping.requests, server.port, server.peak_bytes))
+        for figures, others in zip(measure(subjects, places, pace), (0, crowd), strict=False):
+            yield Result(case=case.name, store=store, workers=workers, organizations=1 + others, figures=figures)
+
+
+def _spread(
+    plan: Plan, store: StoreName, installation: Installation, members: Sequence[Member], places: Set[int]
+) -> Iterator[Result]:
+    """list_wallets of many organizations in turn: of a few that stay in memory, and of any of them."""
+    chance = random.Random(1)
+    with ExitStack() as stack:
+        subjects = []
+        few = members[:FEW]
+        for chosen, warm_up in ((few, 3 * len(few)), (members, 0)):
+            server = stack.enter_context(running(installation.settings, installation.folder, places))
+            stamping = Stamping(LIST_WALLETS, installation, server.base_url)
+
+            def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Member] = chosen) -> list[bytes]:
+                return stamping.requests_of(chance.choices(chosen, k=count))
+
+            subjects.append(Subject(make, server.port, server.peak_bytes, warm_up))
+        asked = (f"of {len(few):,} organizations", f"of all {len(members):,}")
+        for figures, which in zip(measure(subjects, places, plan.pace), asked, strict=True):
+            yield Result(
+                case=LIST_WALLETS.name,
+                store=store,
+                workers=1,
+                organizations=1 + len(members),
+                asked=which,
+                figures=figures,
+            )
+
+
+class _Databases:
+    """Where a store's databases are made, and where its server, if it has one, runs."""
+
+    def __init__(self, folder: Path, postgres: PostgresServer | None) -> None:
+        self.folder = folder
+        self._postgres = postgres
+        self._made = 0
+
+    def new(self) -> str:
+        """The URL of an empty database."""
+        if self._postgres is not None:
+            return self._postgres.create_database()
+        self._made += 1
+        return f"sqlite:///{self.folder / f'{self._made}.db'}"
+
+    def move(self, places: Set[int]) -> None:
+        """Have the database server run on these cores."""
+        if self._postgres is not None:
+            self._postgres.stop()
+            with pinned(places):
+                self._postgres.start()
+
+
+@contextmanager
+def _databases(store: StoreName) -> Iterator[_Databases]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keystead-bench-")))
+        postgres = stack.enter_context(running_postgres()) if store == "postgres" else None
+        yield _Databases(folder, postgres)

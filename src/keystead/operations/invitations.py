@@ -1,0 +1,90 @@
+"""Invitations: asking somebody to join. There is no public operation that lists or accepts them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import Label
+from keystead.api.enums import AccessType
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, ShortText
+from keystead.api.records import Timestamp, Wire
+from keystead.operations.declare import activity
+from keystead.organizations.contacts import check_email
+from keystead.organizations.limits import check_room
+from keystead.organizations.organization import Invitation, Put, Remove
+from keystead.organizations.users import check_tags, user_named
+
+
+class InvitationParams(Asked, frozen=True):
+    receiver_user_name: Label
+    receiver_user_email: ShortText
+    receiver_user_tags: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
+    access_type: AccessType
+    sender_user_id: Uuid
+
+
+class CreateInvitationsIntent(Asked, frozen=True):
+    invitations: Annotated[tuple[InvitationParams, ...], Meta(min_length=1, max_length=100)]
+
+
+class CreateInvitationsResult(Wire, frozen=True):
+    invitation_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_CREATE_INVITATIONS", resource="INVITATION", action="CREATE")
+def create_invitations(
+    execution: Execution, intent: CreateInvitationsIntent
+) -> Outcome[CreateInvitationsResult]:
+    """Record invitations. Nothing is sent."""
+    organization = execution.organization
+    check_room(
+        len(organization.invitations), len(intent.invitations), execution.limits.invitations, "invitations"
+    )
+    invitations = [
+        _new_invitation(execution, params, f"parameters.invitations[{index}]")
+        for index, params in enumerate(intent.invitations)
+    ]
+    return Outcome(
+        result=CreateInvitationsResult(invitation_ids=tuple(invitation.id for invitation in invitations)),
+        changes=tuple(Put(invitation) for invitation in invitations),
+    )
+
+
+def _new_invitation(execution: Execution, params: InvitationParams, field: str) -> Invitation:
+    user_named(execution.organization, params.sender_user_id)
+    check_tags(execution.organization, params.receiver_user_tags, f"{field}.receiverUserTags")
+    return Invitation(
+        id=execution.new_id(),
+        receiver_user_name=params.receiver_user_name,
+        receiver_user_email=check_email(params.receiver_user_email, f"{field}.receiverUserEmail"),
+        receiver_user_tags=params.receiver_user_tags,
+        access_type=params.access_type,
+        sender_id=params.sender_user_id,
+        created_at=Timestamp.from_ms(execution.now_ms),
+    )
+
+
+class DeleteInvitationIntent(Asked, frozen=True):
+    invitation_id: Uuid
+
+
+class DeleteInvitationResult(Wire, frozen=True):
+    invitation_id: str
+
+
+@activity("ACTIVITY_TYPE_DELETE_INVITATION", resource="INVITATION", action="DELETE")
+def delete_invitation(execution: Execution, intent: DeleteInvitationIntent) -> Outcome[DeleteInvitationResult]:
+    """Delete an invitation."""
+    if intent.invitation_id not in execution.organization.invitations:
+        raise NotFound(
+            f"unable to find invitation {intent.invitation_id} in organization {execution.organization.id}"
+        )
+    return Outcome(
+        result=DeleteInvitationResult(invitation_id=intent.invitation_id),
+        changes=(Remove(Invitation, intent.invitation_id),),
+    )

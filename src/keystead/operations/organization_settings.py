@@ -1,0 +1,123 @@
+"""What an organization says of itself: its name, its features, its root quorum. Only the root quorum changes them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import Label
+from keystead.api.enums import FeatureName
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked
+from keystead.api.records import Wire
+from keystead.operations.declare import activity
+from keystead.operations.organizations import Feature
+from keystead.organizations.governance import new_quorum
+from keystead.organizations.organization import Profile, Put
+from keystead.organizations.users import check_credential
+
+
+class UpdateOrganizationNameIntent(Asked, frozen=True):
+    organization_name: Label
+
+
+class UpdateOrganizationNameResult(Wire, frozen=True):
+    organization_id: str
+    organization_name: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME", resource="ORGANIZATION", action="UPDATE", root_only=True)
+def update_organization_name(
+    execution: Execution, intent: UpdateOrganizationNameIntent
+) -> Outcome[UpdateOrganizationNameResult]:
+    """Rename the organization."""
+    organization = execution.organization
+    return Outcome(
+        result=UpdateOrganizationNameResult(
+            organization_id=organization.id, organization_name=intent.organization_name
+        ),
+        changes=(Put(replace(organization.profile, name=intent.organization_name)),),
+    )
+
+
+class UpdateRootQuorumIntent(Asked, frozen=True):
+    threshold: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+    user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
+
+
+class UpdateRootQuorumResult(Wire, frozen=True):
+    pass
+
+
+@activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM", resource="ORGANIZATION", action="UPDATE", root_only=True)
+def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> Outcome[UpdateRootQuorumResult]:
+    """Choose who is in the root quorum and how many of them decide."""
+    organization = execution.organization
+    quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
+    for user_id in quorum.user_ids:
+        check_credential(organization.users[user_id], organization, "parameters.userIds")
+    return Outcome(
+        result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
+    )
+
+
+class SetOrganizationFeatureIntent(Asked, frozen=True):
+    name: FeatureName
+    value: Annotated[str, Meta(max_length=4096)] = ""
+
+
+class SetOrganizationFeatureResult(Wire, frozen=True):
+    features: tuple[Feature, ...]
+
+
+@activity("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", resource="ORGANIZATION", action="UPDATE", root_only=True)
+def set_organization_feature(
+    execution: Execution, intent: SetOrganizationFeatureIntent
+) -> Outcome[SetOrganizationFeatureResult]:
+    """Switch a feature on, or give it another value."""
+    profile = execution.organization.profile
+    if intent.name is FeatureName.WEBAUTHN_ORIGINS:
+        for origin in intent.value.split(","):
+            if not origin.strip().startswith(("https://", "http://localhost", "android:", "ios:")):
+                raise InvalidRequest(
+                    f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is no origin; expected "
+                    "https://app.example, several separated by commas"
+                )
+    features = {**profile.features, intent.name.value: intent.value}
+    return Outcome(
+        result=SetOrganizationFeatureResult(features=_shown(features)),
+        changes=(Put(replace(profile, features=features)),),
+    )
+
+
+class RemoveOrganizationFeatureIntent(Asked, frozen=True):
+    name: FeatureName
+
+
+class RemoveOrganizationFeatureResult(Wire, frozen=True):
+    features: tuple[Feature, ...]
+
+
+@activity("ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE", resource="ORGANIZATION", action="UPDATE", root_only=True)
+def remove_organization_feature(
+    execution: Execution, intent: RemoveOrganizationFeatureIntent
+) -> Outcome[RemoveOrganizationFeatureResult]:
+    """Switch a feature off. Users who could log in by it alone must have another way first."""
+    organization = execution.organization
+    if intent.name.value not in organization.profile.features:
+        raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")
+    features = {name: value for name, value in organization.profile.features.items() if name != intent.name}
+    profile: Profile = replace(organization.profile, features=features)
+    for user in organization.users_in_order():
+        check_credential(user, replace(organization, profile=profile), "parameters.name")
+    return Outcome(
+        result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),)
+    )
+
+
+def _shown(features: dict[str, str]) -> tuple[Feature, ...]:
+    return tuple(Feature(name=name, value=value) for name, value in features.items())

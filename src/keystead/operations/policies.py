@@ -1,0 +1,233 @@
+"""Policies: the organization's own rules of who may do what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
+from keystead.api.enums import Effect
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import Policy, Timestamp, Wire
+from keystead.operations.declare import Reading, activity, older, query
+from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import check_room
+from keystead.organizations.organization import Organization, Put, Remove
+from keystead.policies.policy import compile_policy
+
+AT_ONCE = 100
+"""Most policies that one request may make or delete."""
+
+Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
+
+
+class CreatePolicyIntentV3(Asked, frozen=True):
+    """An expression that is absent or empty says nothing, which is true."""
+
+    policy_name: Label
+    effect: Effect
+    notes: Notes = ""
+    condition: Expression | None = None
+    consensus: Expression | None = None
+    time: Expression | None = None
+
+
+class CreatePolicyResult(Wire, frozen=True):
+    policy_id: str
+
+
+@activity("ACTIVITY_TYPE_CREATE_POLICY_V3", resource="POLICY", action="CREATE")
+def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
+    """Add a policy."""
+    (policy,) = _new_policies(execution, (intent,), "parameters")
+    return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
+
+
+class CreatePoliciesIntent(Asked, frozen=True):
+    policies: Annotated[tuple[CreatePolicyIntentV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class CreatePoliciesResult(Wire, frozen=True):
+    policy_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_CREATE_POLICIES", resource="POLICY", action="CREATE")
+def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
+    """Add several policies, all or none."""
+    policies = _new_policies(execution, intent.policies, "parameters.policies")
+    return Outcome(
+        result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
+        changes=tuple(Put(policy) for policy in policies),
+    )
+
+
+def _new_policies(
+    execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str
+) -> list[Policy]:
+    organization = execution.organization
+    check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
+    now = Timestamp.from_ms(execution.now_ms)
+    taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
+    policies = []
+    for intent in asked:
+        check_unique(intent.policy_name, taken.items(), f"{field}.policyName")
+        policy = Policy(
+            policy_id=execution.new_id(),
+            policy_name=intent.policy_name,
+            effect=intent.effect,
+            created_at=now,
+            updated_at=now,
+            notes=intent.notes,
+            consensus=intent.consensus or "",
+            condition=intent.condition or "",
+            time=intent.time or None,
+        )
+        _check(policy)
+        taken[policy.policy_name] = policy.policy_id
+        policies.append(policy)
+    return policies
+
+
+def _check(policy: Policy) -> None:
+    """Raise InvalidRequest unless every expression can be read and typed."""
+    compile_policy(policy.effect, policy.consensus, policy.condition, policy.time or "")
+
+
+class UpdatePolicyIntentV2(Asked, frozen=True):
+    """What is absent stays; an empty expression is taken away."""
+
+    policy_id: Uuid
+    policy_name: Label | None = None
+    policy_effect: Effect | None = None
+    policy_condition: Expression | None = None
+    policy_consensus: Expression | None = None
+    policy_notes: Notes | None = None
+    time: Expression | None = None
+
+
+class UpdatePolicyIntent(Asked, frozen=True):
+    policy_id: Uuid
+    policy_name: Label | None = None
+    policy_effect: Effect | None = None
+    policy_condition: Expression | None = None
+    policy_consensus: Expression | None = None
+    policy_notes: Notes | None = None
+
+
+class UpdatePolicyResultV2(Wire, frozen=True):
+    policy_id: str
+
+
+def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
+    return UpdatePolicyIntentV2(
+        policy_id=intent.policy_id,
+        policy_name=intent.policy_name,
+        policy_effect=intent.policy_effect,
+        policy_condition=intent.policy_condition,
+        policy_consensus=intent.policy_consensus,
+        policy_notes=intent.policy_notes,
+    )
+
+
+@activity(
+    "ACTIVITY_TYPE_UPDATE_POLICY_V2",
+    resource="POLICY",
+    action="UPDATE",
+    accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
+)
+def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
+    """Change a policy."""
+    organization = execution.organization
+    policy = _policy_named(organization, intent.policy_id)
+    if intent.policy_name is not None and intent.policy_name != policy.policy_name:
+        taken = ((other.policy_name, other.policy_id) for other in organization.policies.values())
+        check_unique(intent.policy_name, taken, "parameters.policyName")
+    changed = replace(
+        policy,
+        policy_name=policy.policy_name if intent.policy_name is None else intent.policy_name,
+        effect=policy.effect if intent.policy_effect is None else intent.policy_effect,
+        condition=policy.condition if intent.policy_condition is None else intent.policy_condition,
+        consensus=policy.consensus if intent.policy_consensus is None else intent.policy_consensus,
+        notes=policy.notes if intent.policy_notes is None else intent.policy_notes,
+        time=policy.time if intent.time is None else intent.time or None,
+        updated_at=Timestamp.from_ms(execution.now_ms),
+    )
+    _check(changed)
+    return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
+
+
+class DeletePolicyIntent(Asked, frozen=True):
+    policy_id: Uuid
+
+
+class DeletePolicyResult(Wire, frozen=True):
+    policy_id: str
+
+
+@activity("ACTIVITY_TYPE_DELETE_POLICY", resource="POLICY", action="DELETE")
+def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[DeletePolicyResult]:
+    """Delete a policy."""
+    policy = _policy_named(execution.organization, intent.policy_id)
+    return Outcome(
+        result=DeletePolicyResult(policy_id=policy.policy_id), changes=(Remove(Policy, policy.policy_id),)
+    )
+
+
+class DeletePoliciesIntent(Asked, frozen=True):
+    policy_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class DeletePoliciesResult(Wire, frozen=True):
+    policy_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_DELETE_POLICIES", resource="POLICY", action="DELETE")
+def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> Outcome[DeletePoliciesResult]:
+    """Delete several policies, all or none."""
+    gone = tuple(dict.fromkeys(intent.policy_ids))
+    for policy_id in gone:
+        _policy_named(execution.organization, policy_id)
+    return Outcome(
+        result=DeletePoliciesResult(policy_ids=gone),
+        changes=tuple(Remove(Policy, policy_id) for policy_id in gone),
+    )
+
+
+class GetPolicyRequest(QueryRequest, frozen=True):
+    policy_id: Uuid
+
+
+class GetPolicyResponse(Wire, frozen=True):
+    policy: Policy
+
+
+@query()
+def get_policy(reading: Reading, request: GetPolicyRequest) -> GetPolicyResponse:
+    """One policy."""
+    return GetPolicyResponse(policy=_policy_named(reading.organization, request.policy_id))
+
+
+class ListPoliciesRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListPoliciesResponse(Wire, frozen=True):
+    policies: tuple[Policy, ...]
+
+
+@query(of_version=True)
+def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
+    """All policies of the organization."""
+    return ListPoliciesResponse(policies=tuple(reading.organization.policies_in_order()))
+
+
+def _policy_named(organization: Organization, policy_id: str) -> Policy:
+    policy = organization.policies.get(policy_id)
+    if policy is None:
+        raise NotFound(f"unable to find policy {policy_id} in organization {organization.id}")
+    return policy

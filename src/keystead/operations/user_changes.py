@@ -1,0 +1,149 @@
+"""Users: changing what is said of them, and deleting them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import Label
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, ShortText, Token
+from keystead.api.records import Timestamp, User, Wire
+from keystead.operations.declare import activity
+from keystead.organizations.contacts import check_email, check_phone_number
+from keystead.organizations.governance import check_may_go, check_still_credentialed
+from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.users import check_tags, refuse_verification, user_named
+
+AT_ONCE = 1_000
+"""Most users that one request may delete."""
+
+
+class UpdateUserIntent(Asked, frozen=True):
+    """What is absent stays; an empty list of tags stays too, since a published client always sends one."""
+
+    user_id: Uuid
+    user_name: Label | None = None
+    user_email: ShortText | None = None
+    user_tag_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)] | None = None
+    user_phone_number: ShortText | None = None
+
+
+class UpdateUserResult(Wire, frozen=True):
+    user_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER", resource="USER", action="UPDATE")
+def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[UpdateUserResult]:
+    """Change a user's name, contacts or tags."""
+    user = user_named(execution.organization, intent.user_id)
+    if intent.user_name is not None:
+        user = replace(user, user_name=intent.user_name)
+    if intent.user_email is not None:
+        user = _with_email(user, intent.user_email)
+    if intent.user_phone_number is not None:
+        user = _with_phone_number(user, intent.user_phone_number)
+    if intent.user_tag_ids:
+        check_tags(execution.organization, intent.user_tag_ids, "parameters.userTagIds")
+        user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
+    return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=(_changed(execution, user),))
+
+
+class UpdateUserNameIntent(Asked, frozen=True):
+    user_id: Uuid
+    user_name: Label
+
+
+class UpdateUserNameResult(Wire, frozen=True):
+    user_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER_NAME", resource="USER", action="UPDATE")
+def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outcome[UpdateUserNameResult]:
+    """Change a user's name."""
+    user = replace(user_named(execution.organization, intent.user_id), user_name=intent.user_name)
+    return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=(_changed(execution, user),))
+
+
+class UpdateUserEmailIntent(Asked, frozen=True):
+    """An empty address takes the address away."""
+
+    user_id: Uuid
+    user_email: ShortText
+    verification_token: Token | None = None
+
+
+class UpdateUserEmailResult(Wire, frozen=True):
+    user_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", resource="USER", action="UPDATE")
+def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
+    """Change or remove a user's e-mail address."""
+    refuse_verification(intent.verification_token)
+    user = _with_email(user_named(execution.organization, intent.user_id), intent.user_email)
+    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=(_changed(execution, user),))
+
+
+class UpdateUserPhoneNumberIntent(Asked, frozen=True):
+    """An empty number takes the number away."""
+
+    user_id: Uuid
+    user_phone_number: ShortText
+    verification_token: Token | None = None
+
+
+class UpdateUserPhoneNumberResult(Wire, frozen=True):
+    user_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", resource="USER", action="UPDATE")
+def update_user_phone_number(
+    execution: Execution, intent: UpdateUserPhoneNumberIntent
+) -> Outcome[UpdateUserPhoneNumberResult]:
+    """Change or remove a user's phone number."""
+    refuse_verification(intent.verification_token)
+    user = _with_phone_number(user_named(execution.organization, intent.user_id), intent.user_phone_number)
+    result = UpdateUserPhoneNumberResult(user_id=user.user_id)
+    return Outcome(result=result, changes=(_changed(execution, user),))
+
+
+def _with_email(user: User, address: str) -> User:
+    return replace(user, user_email=check_email(address, "parameters.userEmail") if address else None)
+
+
+def _with_phone_number(user: User, number: str) -> User:
+    checked = check_phone_number(number, "parameters.userPhoneNumber") if number else None
+    return replace(user, user_phone_number=checked)
+
+
+def _changed(execution: Execution, user: User) -> Put:
+    check_still_credentialed(execution.organization, user)
+    return Put(replace(user, updated_at=Timestamp.from_ms(execution.now_ms)))
+
+
+class DeleteUsersIntent(Asked, frozen=True):
+    user_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class DeleteUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_DELETE_USERS", resource="USER", action="DELETE")
+def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[DeleteUsersResult]:
+    """Delete users; members of the root quorum stay."""
+    user_ids = tuple(dict.fromkeys(intent.user_ids))
+    users = [user_named(execution.organization, user_id) for user_id in user_ids]
+    check_may_go(execution.organization, user_ids)
+    passkeys = [passkey.authenticator_id for user in users for passkey in user.authenticators]
+    return Outcome(
+        result=DeleteUsersResult(user_ids=user_ids),
+        changes=(
+            *(Remove(Passkey, authenticator_id) for authenticator_id in passkeys),
+            *(Remove(User, user_id) for user_id in user_ids),
+        ),
+    )

@@ -1,0 +1,207 @@
+"""Hearing every policy on one activity: what each says, and by which clause.
+
+Here: the outcome of each policy, the budget they share, whom a consensus counts. Not here: which policy wins
+(`judgement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from keystead.policies.consensus import counts
+from keystead.policies.expression import Broken, Expression, Value
+from keystead.policies.facts import (
+    Facts,
+    NamedPolicy,
+    condition_values,
+    consensus_values,
+    credential_values,
+    user_value,
+)
+from keystead.policies.frame import STEPS_MAX, EvaluationError, Frame
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy import CompiledPolicy, Effect
+from keystead.policies.syntax import Place
+
+DECISION_STEPS_MAX = 1_000_000
+"""What the policies of an organization may cost together in one decision. Beyond it, only the root quorum allows:
+a policy left unread might have denied."""
+_STEPS_PER_USER = 100
+"""What one consensus may cost further for each user, where it is asked of everybody."""
+_FORESIGHT_PER_USER = 1_000
+"""What all of them may cost further for each user. A consensus beyond that cannot be waited for."""
+
+_TOO_COSTLY = EvaluationError(
+    "not evaluated: the policies before this one took all the steps of a decision", Place(1, 1)
+)
+
+
+class Outcome(StrEnum):
+    """What one policy said. No judgement says REJECTED or REQUIRES_AUTHENTICATORS: records of votes do."""
+
+    ALLOW = "OUTCOME_ALLOW"
+    DENY_EXPLICIT = "OUTCOME_DENY_EXPLICIT"
+    DENY_IMPLICIT = "OUTCOME_DENY_IMPLICIT"
+    REQUIRES_CONSENSUS = "OUTCOME_REQUIRES_CONSENSUS"
+    REJECTED = "OUTCOME_REJECTED"
+    ERROR = "OUTCOME_ERROR"
+    REQUIRES_AUTHENTICATORS = "OUTCOME_REQUIRES_AUTHENTICATORS"
+    TIME_INACTIVE = "OUTCOME_TIME_INACTIVE"
+
+
+class PolicyEvaluation(msgspec.Struct, frozen=True):
+    """What one policy said, and by which clause: the false one, the failed one, or the one that waits.
+
+    No clause where all of them hold. `failed_closed`: the policy failed, and denies because of the setting.
+    """
+
+    policy_id: str
+    effect: Effect
+    outcome: Outcome
+    clause: Clause | None = None
+    error: EvaluationError | None = None
+    failed_closed: bool = False
+
+
+class _Everybody(Mapping[str, Any]):
+    """The values of a consensus as if every user had approved, with every credential. Made when first asked for:
+    there may be many users, and few consensuses ask."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, keyword: str) -> Any:
+        if keyword not in self._made:
+            users = self._facts.users.values()
+            self._made[keyword] = {
+                "approvers": lambda: [user_value(user) for user in users],
+                "credentials": lambda: [
+                    credential for user in users for credential in credential_values(user, self._facts.now_ms)
+                ],
+            }[keyword]()
+        return self._made[keyword]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("approvers", "credentials"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+class Hearing:
+    """What every policy says of an activity. `denying` are the policies that deny it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._condition = Frame(condition_values(facts.activity, facts.resources))
+        self._consensus = Frame(consensus_values(facts.users, facts.approvals))
+        self._time = Frame({"time": {"now": facts.now_ms * 1_000_000}})
+        self._everybody = Frame(_Everybody(facts))
+        self._steps_left = DECISION_STEPS_MAX
+        self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(facts.users)
+        self._attainable: dict[str, bool] = {}
+        self.evaluations = tuple([self._evaluation(named) for named in facts.policies])
+        self.denying = [
+            each.policy_id
+            for each in self.evaluations
+            if each.outcome is Outcome.DENY_EXPLICIT or each.failed_closed
+        ]
+
+    @property
+    def costs_too_much(self) -> bool:
+        return self._steps_left < 0
+
+    def saying(self, outcome: Outcome) -> list[str]:
+        """The policies of this outcome."""
+        return [each.policy_id for each in self.evaluations if each.outcome is outcome]
+
+    def _evaluation(self, named: NamedPolicy) -> PolicyEvaluation:
+        policy = named.policy
+        if self.costs_too_much:
+            return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, None, _TOO_COSTLY)
+        condition = self._value(policy.condition, self._condition)
+        # Asked even where the condition is false: a clause that fails, fails the policy whatever the others say.
+        consensus = self._value(policy.consensus, self._consensus)
+        if isinstance(condition, EvaluationError):
+            return self._failed(named, Clause.CONDITION, condition)
+        if isinstance(consensus, EvaluationError):
+            return self._failed(named, Clause.CONSENSUS, consensus)
+        if not condition:
+            return PolicyEvaluation(named.id, policy.effect, Outcome.DENY_IMPLICIT, Clause.CONDITION)
+        if not consensus and not self._may_wait(policy):
+            return PolicyEvaluation(named.id, policy.effect, Outcome.DENY_IMPLICIT, Clause.CONSENSUS)
+        time = self._value(policy.time, self._time)
+        if isinstance(time, EvaluationError):
+            return self._failed(named, Clause.TIME, time)
+        if not time:
+            return PolicyEvaluation(named.id, policy.effect, Outcome.TIME_INACTIVE, Clause.TIME)
+        if not consensus:
+            return PolicyEvaluation(named.id, policy.effect, Outcome.REQUIRES_CONSENSUS, Clause.CONSENSUS)
+        applies = Outcome.ALLOW if policy.effect is Effect.ALLOW else Outcome.DENY_EXPLICIT
+        return PolicyEvaluation(named.id, policy.effect, applies)
+
+    def _value(self, expression: Expression | Broken | None, frame: Frame) -> Value:
+        if expression is None:
+            return True
+        value = expression.evaluate_in(frame)
+        self._steps_left -= STEPS_MAX - frame.steps
+        return value
+
+    def _failed(self, named: NamedPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
+        """A policy that fails contributes nothing; under the setting, a DENY policy that may apply denies."""
+        policy = named.policy
+        failed_closed = self._facts.fail_closed and policy.effect is Effect.DENY and self._may_apply(policy)
+        return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, clause, error, failed_closed)
+
+    def _may_apply(self, policy: CompiledPolicy) -> bool:
+        """Whether no clause is certainly false."""
+        clauses = (
+            (policy.condition, self._condition),
+            (policy.consensus, self._consensus),
+            (policy.time, self._time),
+        )
+        for expression, frame in clauses:
+            if expression is not None:
+                value = expression.weigh_in(frame)
+                self._steps_left -= STEPS_MAX - frame.steps
+                if value is False:
+                    return False
+        return True
+
+    def _may_wait(self, policy: CompiledPolicy) -> bool:
+        """Whether an ALLOW policy, its consensus unmet, could be met and counts the submitter."""
+        return policy.effect is Effect.ALLOW and self.counts(policy.consensus, self._facts.submitter_id)
+
+    def open_consensuses(self) -> list[Expression]:
+        """The consensuses of the ALLOW policies that would allow the activity now, once met."""
+        return [
+            named.policy.consensus
+            for named, said in zip(self._facts.policies, self.evaluations, strict=True)
+            if named.policy.effect is Effect.ALLOW
+            and isinstance(named.policy.consensus, Expression)
+            and (said.error is None and said.clause in (None, Clause.CONSENSUS))
+            and self._value(named.policy.time, self._time) is True
+        ]
+
+    def counts(self, consensus: Expression | Broken | None, user_id: str) -> bool:
+        """Whether a consensus counts this user, and could be met at all."""
+        user = self._facts.users.get(user_id)
+        if user is None or not isinstance(consensus, Expression) or self._foresight_left < 0:
+            return False
+        credentials = credential_values(user, self._facts.now_ms)
+        counted = counts(consensus.text, self._everybody, user_value(user), credentials)
+        self._foresight_left -= STEPS_MAX - self._everybody.steps
+        return counted and self._is_attainable(consensus)
+
+    def _is_attainable(self, consensus: Expression) -> bool:
+        """Whether a consensus holds once everybody has approved."""
+        if consensus.text not in self._attainable:
+            steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._facts.users))
+            self._attainable[consensus.text] = consensus.evaluate_in(self._everybody, steps) is True
+            self._foresight_left -= steps - self._everybody.steps
+        return self._attainable[consensus.text]

@@ -1,0 +1,34 @@
+"""Every operation answers its example; the tables of examples are as long as the catalogue."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.operations import CATALOGUE
+from tests.callers import SDK_FORM, Caller, refusal
+from tests.examples import NEVER_FOUND, NOT_YET, QUERIES, SUBMISSIONS, Furniture
+
+
+def test_every_operation_has_an_example() -> None:
+    assert set(QUERIES) == {operation.name for operation in CATALOGUE if operation.kind == "query"}
+    assert set(SUBMISSIONS) == {name for operation in CATALOGUE for name in operation.activity_types}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_query(name: str, caller: Caller, furniture: Furniture) -> None:
+    response = caller.ask(name, **QUERIES[name](furniture))
+    if name in NEVER_FOUND:
+        assert refusal(response)[0] == 404
+    else:
+        assert response.status_code == 200, response.text
+
+
+@pytest.mark.parametrize("activity_type", SUBMISSIONS)
+def test_submission(activity_type: str, caller: Caller, furniture: Furniture) -> None:
+    operation = CATALOGUE.of_type(activity_type)
+    assert operation is not None
+    response = caller.submit(operation.name, SUBMISSIONS[activity_type](furniture), SDK_FORM, type=activity_type)
+    if activity_type in NOT_YET:
+        assert refusal(response)[0] == 501
+    else:
+        assert response.json()["activity"]["status"] == "ACTIVITY_STATUS_COMPLETED", response.text
