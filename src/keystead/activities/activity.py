@@ -5,42 +5,50 @@ Here: the values. Not here: how an activity moves (`lifecycle`), how it reads on
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
 from keystead.activities.ports import Signer
-from keystead.api.catalogue import Kind, Operation, activity_kind, wire_key
+from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
-from keystead.api.enums import ActivityStatus
+from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.parameters import Asked
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
-from keystead.organizations.principals import Principal
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
+
+
+class NewOrganization(msgspec.Struct, frozen=True):
+    """An organization to be founded, and the rows beside it."""
+
+    organization: Organization
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """What an execution yields: its result, the changes it asks for, rows beside the organization.
 
-    `derived` are the accounts whose derivation an app proof can attest.
+    `derived` are the accounts whose derivation an app proof can attest; `founds` is another organization that the
+    activity brings into being.
     """
 
     result: ResultT
     changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
+    founds: NewOrganization | None = None
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing."""
 
     organization: Organization
-    caller: Principal
+    submitter_id: str
     now_ms: int
     limits: Limits
     signer: Signer
@@ -67,29 +75,44 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
-    `resource` and `action` are what policies call it. `owner` gives the user whose own credentials the intent
-    changes, for the default right over them.
+    `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
+    vote that it is, on another activity; such an operation executes nothing. `resources`: the keywords besides
+    `activity` that policies see.
     """
 
     kind: ClassVar[Kind] = "submit"
 
     versions: tuple[IntentVersion, ...]
     result: type[Wire]
-    resource: str
-    action: str
     execute: Execute
     owner: Callable[[Any], str] | None = None
-
-    @property
-    def activity_kind(self) -> str:
-        return activity_kind(self.versions[0].activity_type)
+    casts: VoteSelection | None = None
+    resources: Callable[[Organization, Any], Mapping[str, Any]] | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         return next((version for version in self.versions if version.activity_type == activity_type), None)
 
 
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
+
+    `credential_id` is that of a passkey, "" for an API key.
+    """
+
+    user_id: str
+    record_id: str
+    type: CredentialType
+    public_key: str
+    credential_id: str
+    at_ms: int
+
+
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity on record. `request` is the exact body that was submitted; `result` maps its key to its JSON."""
+    """An activity on record.
+
+    `request` is the exact body that was submitted, by the user `submitter_id`; `result` maps its key to its JSON.
+    Approvals cast before `approvals_since_ms` have lapsed. `revision` counts the changes since it was made.
+    """
 
     id: str
     organization_id: str
@@ -101,5 +124,9 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     votes: tuple[Vote, ...]
     app_proofs: tuple[AppProof, ...]
     failure: Status | None
+    submitter_id: str
+    proofs: tuple[Proof, ...]
+    approvals_since_ms: int
+    revision: int
     created_at_ms: int
     updated_at_ms: int

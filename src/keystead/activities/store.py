@@ -16,7 +16,7 @@ import msgspec
 
 from keystead.activities.activity import Activity
 from keystead.api.enums import ActivityStatus
-from keystead.api.records import WalletAccount
+from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
@@ -45,16 +45,22 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes durable together: a new activity, and what it changed."""
+    """What becomes durable together: an activity, what it changed, whom it founded, what the rules said of it.
+
+    An activity of revision 0 is new; a later one takes the place of the revision before it, and only of that. Its
+    votes are kept by user: a later vote of a user takes the place of the earlier one.
+    """
 
     organization_id: str
     activity: Activity | None
-    change: OrganizationChange | None
+    change: OrganizationChange | None = None
+    founding: OrganizationChange | None = None
+    evaluations: tuple[Evaluation, ...] = ()
 
 
 class CommitOutcome(Enum):
     COMMITTED = "committed"
-    CONFLICT = "the organization is no longer the version that the change began from"
+    CONFLICT = "the organization or the activity is no longer what the commit began from"
     DUPLICATE = "an activity of this fingerprint is already there"
 
 
@@ -102,6 +108,17 @@ class Store(Protocol):
         """The first account of this address (as stored) and this normalized path; None stands for any."""
         ...
 
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        """What the rules said, vote by vote, in order; of a denied submission too."""
+        ...
+
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
-        """Ids of at most two sub-organizations in which a user can be found by this value."""
+        """Ids of at most two sub-organizations that can be found by this value."""
+        ...
+
+    async def suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str] | None:
+        """Ids of the parent's sub-organizations, or of those found by a value, in order of creation. None if the
+        page's cursor is not of this list."""
         ...

@@ -211,6 +211,42 @@ class Vote(Wire, frozen=True):
     created_at: Timestamp
 
 
+class PolicyOutcome(Wire, frozen=True):
+    """What one policy said of an activity. `clause` and `reason` say which part of it, and why."""
+
+    policy_id: str
+    outcome: str
+    clause: str | None = None
+    reason: str | None = None
+
+
+class Evaluation(Wire, frozen=True):
+    """What the rules said when one vote was cast: of each policy, and which rule decided.
+
+    A denied submission leaves one, and no activity.
+    """
+
+    id: str
+    activity_id: str
+    organization_id: str
+    vote_id: str
+    policy_evaluations: tuple[PolicyOutcome, ...]
+    created_at: Timestamp
+    verdict: str
+    rule: str
+    policy_ids: tuple[str, ...] = ()
+
+
+class MfaStatus(Wire, frozen=True):
+    """Whether a user has proved what an MFA policy asks for on one activity."""
+
+    mfa_policy_id: str
+    user_id: str
+    satisfied: bool
+    satisfied_methods: tuple[AuthenticationMethod, ...]
+    required_methods: tuple[RequiredAuthenticationMethod, ...]
+
+
 class AppProof(Wire, frozen=True):
     """A statement signed by the server's proof key.
 

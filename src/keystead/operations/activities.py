@@ -6,7 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities.view import recorded_view
+from keystead.activities.activity import Activity as RecordedActivity
+from keystead.activities.states import is_final
+from keystead.activities.view import view
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
@@ -27,9 +29,18 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
     activity = await reading.store.activity(reading.organization.id, request.activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
-    return ActivityResponse(
-        activity=recorded_view(activity, CATALOGUE, reading.organization, reading.caller.user.user_id)
+    return ActivityResponse(activity=shown(reading, activity))
+
+
+def shown(reading: Reading, activity: RecordedActivity) -> Activity:
+    """The activity as its reader sees it. A parent's user reads a sub-organization's and votes on none."""
+    user_id = reading.caller.user.user_id
+    may_vote = (
+        not is_final(activity.status)
+        and user_id in reading.organization.users
+        and reading.lifecycle.may_vote(activity, reading.organization, user_id)
     )
+    return view(activity, CATALOGUE, user_id, may_vote=may_vote)
 
 
 class ListActivitiesRequest(QueryRequest, frozen=True):
@@ -58,12 +69,7 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
     )
     if activities is None:
         raise unknown_cursor(page)
-    user_id = reading.caller.user.user_id
-    return ListActivitiesResponse(
-        activities=tuple(
-            recorded_view(activity, CATALOGUE, reading.organization, user_id) for activity in activities
-        )
-    )
+    return ListActivitiesResponse(activities=tuple(shown(reading, activity) for activity in activities))
 
 
 class ListAppProofsRequest(QueryRequest, frozen=True):

@@ -46,8 +46,6 @@ def _owner(intent: CreateApiKeysIntentV2) -> str:
 
 @activity(
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
-    resource="CREDENTIAL",
-    action="CREATE",
     owner=_owner,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
 )
@@ -80,7 +78,7 @@ def _deleted_owner(intent: DeleteApiKeysIntent) -> str:
     return intent.user_id
 
 
-@activity("ACTIVITY_TYPE_DELETE_API_KEYS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=_deleted_owner)
 def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> Outcome[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
     user = user_named(execution.organization, intent.user_id)

@@ -58,8 +58,6 @@ def _owner(intent: CreateAuthenticatorsIntentV2) -> str:
 
 @activity(
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
-    resource="CREDENTIAL",
-    action="CREATE",
     owner=_owner,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
 )
@@ -117,7 +115,7 @@ def _deleted_owner(intent: DeleteAuthenticatorsIntent) -> str:
     return intent.user_id
 
 
-@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=_deleted_owner)
 def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
 ) -> Outcome[DeleteAuthenticatorsResult]:

@@ -14,13 +14,16 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from keystead.activities.activity import ActivityOperation, IntentVersion
+from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.store import Store
-from keystead.api.catalogue import Catalogue, Kind, Operation, wire_key
+from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
+from keystead.api.enums import VoteSelection
 from keystead.api.parameters import Asked
 from keystead.api.records import ActivityResponse, Wire
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
 
 CATALOGUE = Catalogue()
 
@@ -31,6 +34,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     caller: Principal
     store: Store
+    lifecycle: Lifecycle
 
 
 class QueryOperation(Operation, frozen=True, kw_only=True):
@@ -85,9 +89,8 @@ def older(
 def activity(
     activity_type: str,
     *,
-    resource: str,
-    action: str,
     owner: Callable[[Any], str] | None = None,
+    casts: VoteSelection | None = None,
     accepts: tuple[tuple[str, Callable[[Any], Asked], str | None], ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape."""
@@ -101,6 +104,8 @@ def activity(
             for name, upgrade, key in accepts
         ]
         versions = (current, *earlier)
+        if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
+            raise ValueError(f"policies have no word for {activity_type}: see keystead.policies.resources")
         CATALOGUE.add(
             ActivityOperation(
                 name=execute.__name__,
@@ -111,10 +116,9 @@ def activity(
                 activity_types=tuple(version.activity_type for version in versions),
                 versions=versions,
                 result=result,
-                resource=resource,
-                action=action,
                 execute=execute,
                 owner=owner,
+                casts=casts,
             )
         )
         return execute

@@ -36,15 +36,11 @@ class CreateInvitationsResult(Wire, frozen=True):
     invitation_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_CREATE_INVITATIONS", resource="INVITATION", action="CREATE")
-def create_invitations(
-    execution: Execution, intent: CreateInvitationsIntent
-) -> Outcome[CreateInvitationsResult]:
+@activity("ACTIVITY_TYPE_CREATE_INVITATIONS")
+def create_invitations(execution: Execution, intent: CreateInvitationsIntent) -> Outcome[CreateInvitationsResult]:
     """Record invitations. Nothing is sent."""
     organization = execution.organization
-    check_room(
-        len(organization.invitations), len(intent.invitations), execution.limits.invitations, "invitations"
-    )
+    check_room(len(organization.invitations), len(intent.invitations), execution.limits.invitations, "invitations")
     invitations = [
         _new_invitation(execution, params, f"parameters.invitations[{index}]")
         for index, params in enumerate(intent.invitations)
@@ -77,7 +73,7 @@ class DeleteInvitationResult(Wire, frozen=True):
     invitation_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_INVITATION", resource="INVITATION", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_INVITATION")
 def delete_invitation(execution: Execution, intent: DeleteInvitationIntent) -> Outcome[DeleteInvitationResult]:
     """Delete an invitation."""
     if intent.invitation_id not in execution.organization.invitations:

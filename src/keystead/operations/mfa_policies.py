@@ -25,6 +25,9 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
+from keystead.policies.expression import compile_expression
+from keystead.policies.namespaces import Clause
+from keystead.policies.syntax import ExpressionRefused
 
 
 class CreateMfaPolicyIntent(Asked, frozen=True):
@@ -44,7 +47,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY", resource="MFA_POLICY", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
@@ -54,7 +57,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     policy = MfaPolicy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
-        condition=intent.condition,
+        condition=_checked_condition(intent.condition),
         required_authentication_methods=tuple(map(_required, intent.required_authentication_methods)),
         order=intent.order,
         notes=intent.notes,
@@ -85,7 +88,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY", resource="MFA_POLICY", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
 def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
     user = user_named(execution.organization, intent.user_id)
@@ -97,7 +100,7 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
     changed = replace(
         policy,
         mfa_policy_name=policy.mfa_policy_name if intent.mfa_policy_name is None else intent.mfa_policy_name,
-        condition=policy.condition if intent.condition is None else intent.condition,
+        condition=policy.condition if intent.condition is None else _checked_condition(intent.condition),
         required_authentication_methods=policy.required_authentication_methods
         if required is None
         else tuple(map(_required, required)),
@@ -121,7 +124,7 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY", resource="MFA_POLICY", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
 def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Outcome[DeleteMfaPolicyResult]:
     """Delete an MFA policy."""
     user = user_named(execution.organization, intent.user_id)
@@ -184,3 +187,13 @@ def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticatio
     return RequiredAuthenticationMethod(
         any=tuple(AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
     )
+
+
+def _checked_condition(condition: str) -> str:
+    """The condition, if the policy language can read it; "" holds always. Raises InvalidRequest."""
+    try:
+        if condition:
+            compile_expression(condition, Clause.CONDITION)
+    except ExpressionRefused as refused:
+        raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None
+    return condition

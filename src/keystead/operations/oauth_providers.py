@@ -53,8 +53,6 @@ def _owner(intent: CreateOauthProvidersIntentV2) -> str:
 
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
-    resource="CREDENTIAL",
-    action="CREATE",
     owner=_owner,
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
@@ -89,7 +87,7 @@ def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
     return intent.user_id
 
 
-@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", resource="CREDENTIAL", action="DELETE", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=_deleted_owner)
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
 ) -> Outcome[DeleteOauthProvidersResult]:

@@ -1,4 +1,4 @@
-"""What an organization says of itself: its name, its features, its root quorum. Only the root quorum changes them."""
+"""What the root quorum alone changes: the organization's name, its features, the quorum itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UpdateOrganizationNameResult(Wire, frozen=True):
     organization_name: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME", resource="ORGANIZATION", action="UPDATE", root_only=True)
+@activity("ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME")
 def update_organization_name(
     execution: Execution, intent: UpdateOrganizationNameIntent
 ) -> Outcome[UpdateOrganizationNameResult]:
@@ -53,7 +53,7 @@ class UpdateRootQuorumResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM", resource="ORGANIZATION", action="UPDATE", root_only=True)
+@activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM")
 def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> Outcome[UpdateRootQuorumResult]:
     """Choose who is in the root quorum and how many of them decide."""
     organization = execution.organization
@@ -74,7 +74,7 @@ class SetOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
 
 
-@activity("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", resource="ORGANIZATION", action="UPDATE", root_only=True)
+@activity("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE")
 def set_organization_feature(
     execution: Execution, intent: SetOrganizationFeatureIntent
 ) -> Outcome[SetOrganizationFeatureResult]:
@@ -102,7 +102,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
 
 
-@activity("ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE", resource="ORGANIZATION", action="UPDATE", root_only=True)
+@activity("ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE")
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
 ) -> Outcome[RemoveOrganizationFeatureResult]:
@@ -114,9 +114,7 @@ def remove_organization_feature(
     profile: Profile = replace(organization.profile, features=features)
     for user in organization.users_in_order():
         check_credential(user, replace(organization, profile=profile), "parameters.name")
-    return Outcome(
-        result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),)
-    )
+    return Outcome(result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),))
 
 
 def _shown(features: dict[str, str]) -> tuple[Feature, ...]:

@@ -7,10 +7,12 @@ from typing import Annotated
 from msgspec import Meta
 
 from keystead.api.decoding import NO_CONTROLS
-from keystead.api.errors import NotFound
-from keystead.api.parameters import QueryRequest
+from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
+from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
+from keystead.operations.pages import page_of, unknown_cursor
+from keystead.organizations.lookups import LookupKind
 
 
 class WhoamiRequest(QueryRequest, frozen=True):
@@ -87,3 +89,78 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
         f"no boot proof for ephemeral key {request.ephemeral_key[:140]}: this server runs in no enclave, "
         "so an app proof shows which server answered, not what hardware it is"
     )
+
+
+class ListSuborgsRequest(QueryRequest, frozen=True):
+    """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
+    PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case."""
+
+    filter_type: ShortText | None = None
+    filter_value: Token | None = None
+    pagination_options: Pagination | None = None
+
+
+class ListSuborgsResponse(Wire, frozen=True):
+    organization_ids: tuple[str, ...]
+
+
+_FOUND_BY = {
+    "CREDENTIAL_ID": LookupKind.CREDENTIAL_ID,
+    "NAME": LookupKind.ORGANIZATION_NAME,
+    "USERNAME": LookupKind.USER_NAME,
+    "EMAIL": LookupKind.EMAIL,
+    "PHONE_NUMBER": LookupKind.PHONE_NUMBER,
+    "WALLET_ACCOUNT_ADDRESS": LookupKind.WALLET_ACCOUNT_ADDRESS,
+    "PUBLIC_KEY": LookupKind.PUBLIC_KEY,
+}
+
+
+@query()
+async def list_suborgs(reading: Reading, request: ListSuborgsRequest) -> ListSuborgsResponse:
+    """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds."""
+    page = page_of(request.pagination_options)
+    found = await reading.store.suborganizations(reading.organization.id, _found_by(request), page)
+    if found is None:
+        raise unknown_cursor(page)
+    return ListSuborgsResponse(organization_ids=tuple(found))
+
+
+def _found_by(request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
+    kind, value = request.filter_type or None, request.filter_value
+    if kind is None:
+        if value:
+            raise InvalidRequest("invalid request body: field `filterValue` needs a `filterType`")
+        return None
+    if kind == "OIDC_TOKEN":
+        raise NotImplementedHere("field `filterType`: verifying OIDC tokens is not implemented yet")
+    if kind not in _FOUND_BY:
+        expected = ", ".join([*_FOUND_BY, "OIDC_TOKEN"])
+        raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected one of {expected}")
+    if not value:
+        raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {kind}")
+    if kind in ("EMAIL", "PUBLIC_KEY"):
+        value = value.lower()
+    return _FOUND_BY[kind], value
+
+
+class ListVerifiedSuborgsRequest(QueryRequest, frozen=True):
+    """`filter_type`: EMAIL or PHONE_NUMBER."""
+
+    filter_type: ShortText | None = None
+    filter_value: Token | None = None
+    pagination_options: Pagination | None = None
+
+
+class ListVerifiedSuborgsResponse(Wire, frozen=True):
+    organization_ids: tuple[str, ...]
+
+
+@query()
+def list_verified_suborgs(_: Reading, request: ListVerifiedSuborgsRequest) -> ListVerifiedSuborgsResponse:
+    """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet."""
+    page_of(request.pagination_options)
+    if request.filter_type and request.filter_type not in ("EMAIL", "PHONE_NUMBER"):
+        raise InvalidRequest(
+            f"invalid request body: field `filterType`: {request.filter_type!r}: expected EMAIL or PHONE_NUMBER"
+        )
+    return ListVerifiedSuborgsResponse(organization_ids=())

@@ -41,7 +41,7 @@ class CreatePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_POLICY_V3", resource="POLICY", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
 def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
     """Add a policy."""
     (policy,) = _new_policies(execution, (intent,), "parameters")
@@ -56,7 +56,7 @@ class CreatePoliciesResult(Wire, frozen=True):
     policy_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_CREATE_POLICIES", resource="POLICY", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_POLICIES")
 def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
     """Add several policies, all or none."""
     policies = _new_policies(execution, intent.policies, "parameters.policies")
@@ -66,9 +66,7 @@ def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outco
     )
 
 
-def _new_policies(
-    execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str
-) -> list[Policy]:
+def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
     check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
     now = Timestamp.from_ms(execution.now_ms)
@@ -136,8 +134,6 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
 
 @activity(
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
-    resource="POLICY",
-    action="UPDATE",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
 )
 def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
@@ -169,7 +165,7 @@ class DeletePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_POLICY", resource="POLICY", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_POLICY")
 def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[DeletePolicyResult]:
     """Delete a policy."""
     policy = _policy_named(execution.organization, intent.policy_id)
@@ -186,7 +182,7 @@ class DeletePoliciesResult(Wire, frozen=True):
     policy_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_POLICIES", resource="POLICY", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_POLICIES")
 def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> Outcome[DeletePoliciesResult]:
     """Delete several policies, all or none."""
     gone = tuple(dict.fromkeys(intent.policy_ids))

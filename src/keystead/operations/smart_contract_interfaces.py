@@ -33,7 +33,7 @@ class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE", resource="SMART_CONTRACT_INTERFACE", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE")
 def create_smart_contract_interface(
     execution: Execution, intent: CreateSmartContractInterfaceIntent
 ) -> Outcome[CreateSmartContractInterfaceResult]:
@@ -128,7 +128,7 @@ class DeleteSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE", resource="SMART_CONTRACT_INTERFACE", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE")
 def delete_smart_contract_interface(
     execution: Execution, intent: DeleteSmartContractInterfaceIntent
 ) -> Outcome[DeleteSmartContractInterfaceResult]:

@@ -36,7 +36,7 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER", resource="USER", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_USER")
 def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = user_named(execution.organization, intent.user_id)
@@ -61,7 +61,7 @@ class UpdateUserNameResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_NAME", resource="USER", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outcome[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(user_named(execution.organization, intent.user_id), user_name=intent.user_name)
@@ -80,7 +80,7 @@ class UpdateUserEmailResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", resource="USER", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL")
 def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address."""
     refuse_verification(intent.verification_token)
@@ -100,7 +100,7 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", resource="USER", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER")
 def update_user_phone_number(
     execution: Execution, intent: UpdateUserPhoneNumberIntent
 ) -> Outcome[UpdateUserPhoneNumberResult]:
@@ -133,7 +133,7 @@ class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_USERS", resource="USER", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_USERS")
 def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[DeleteUsersResult]:
     """Delete users; members of the root quorum stay."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))

@@ -31,7 +31,7 @@ class CreateUserTagResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_CREATE_USER_TAG", resource="USER", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_USER_TAG")
 def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcome[CreateUserTagResult]:
     """Make a tag and put it on users."""
     organization = execution.organization
@@ -69,7 +69,7 @@ class UpdateUserTagResult(Wire, frozen=True):
     user_tag_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_TAG", resource="USER", action="UPDATE")
+@activity("ACTIVITY_TYPE_UPDATE_USER_TAG")
 def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcome[UpdateUserTagResult]:
     """Rename a tag, put it on users, take it off users."""
     organization = execution.organization
@@ -107,7 +107,7 @@ class DeleteUserTagsResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_USER_TAGS", resource="USER", action="DELETE")
+@activity("ACTIVITY_TYPE_DELETE_USER_TAGS")
 def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outcome[DeleteUserTagsResult]:
     """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
     organization = execution.organization

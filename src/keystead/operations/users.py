@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -39,7 +40,7 @@ from keystead.organizations.credentials import (
     with_oauth_providers,
 )
 from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Passkey, Put
+from keystead.organizations.organization import Change, Passkey, Put
 from keystead.organizations.users import check_credential, check_tags, user_named
 
 AT_ONCE = 100
@@ -158,8 +159,6 @@ def _from_v1(intent: CreateUsersIntent) -> CreateUsersIntentV4:
 
 @activity(
     "ACTIVITY_TYPE_CREATE_USERS_V4",
-    resource="USER",
-    action="CREATE",
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
@@ -168,19 +167,23 @@ def _from_v1(intent: CreateUsersIntent) -> CreateUsersIntentV4:
 )
 def create_users(execution: Execution, intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    organization, limits = execution.organization, execution.limits
-    check_room(len(organization.users), len(intent.users), limits.users, "users")
-    added = [
-        _new_user(execution, params, f"parameters.users[{index}]") for index, params in enumerate(intent.users)
-    ]
+    users, changes = added_users(execution, intent.users, "parameters.users")
+    return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
+
+
+def added_users(
+    execution: Execution, asked: Sequence[UserParamsV4], field: str
+) -> tuple[list[User], tuple[Change, ...]]:
+    """The users asked for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached."""
+    organization = execution.organization
+    check_room(len(organization.users), len(asked), execution.limits.users, "users")
+    added = [_new_user(execution, params, f"{field}[{index}]") for index, params in enumerate(asked)]
     users = [user for user, _ in added]
     check_public_keys_free(organization, [key for user in users for key in user.api_keys])
     check_credential_ids_free(organization, [passkey for user in users for passkey in user.authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
-    return Outcome(
-        result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)),
-        changes=(*map(Put, users), *(Put(passkey) for _, passkeys in added for passkey in passkeys)),
-    )
+    passkeys = [passkey for _, held in added for passkey in held]
+    return users, (*map(Put, users), *map(Put, passkeys))
 
 
 def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[User, list[Passkey]]:

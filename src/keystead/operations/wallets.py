@@ -45,7 +45,7 @@ class CreateWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_CREATE_WALLET", resource="WALLET", action="CREATE")
+@activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Outcome[CreateWalletResult]:
     """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
     organization = execution.organization

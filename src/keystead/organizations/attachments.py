@@ -1,6 +1,6 @@
 """What belongs to an organization but is too large or too numerous for its value: each kind has a table.
 
-Here: the values that an activity writes there. Not here: the tables, and how they are read by page.
+Here: what an activity writes there or takes away. Not here: the tables, and how they are read by page.
 """
 
 from __future__ import annotations
@@ -37,4 +37,8 @@ class SealedSecret(msgspec.Struct, frozen=True):
     sealed: Sealed
 
 
-Attachment = InterfaceText | RemovedInterfaceText | NewAccount | SealedSecret
+class Dissolution(msgspec.Struct, frozen=True):
+    """Everything that the organization has in these tables and in the index of look-ups goes: it was deleted."""
+
+
+Attachment = InterfaceText | RemovedInterfaceText | NewAccount | SealedSecret | Dissolution

@@ -7,9 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
-from keystead.organizations.organization import Organization, RootQuorum
+from keystead.organizations.organization import (
+    KIND_OF,
+    Change,
+    DataKey,
+    Organization,
+    Profile,
+    Put,
+    Remove,
+    RootQuorum,
+    Sealed,
+    records_of,
+)
 from keystead.organizations.users import check_credential
 
 
@@ -42,3 +55,29 @@ def check_may_go(organization: Organization, user_ids: Iterable[str]) -> None:
 def check_still_credentialed(organization: Organization, user: User) -> None:
     """Raise InvalidRequest if the user, after the change, could not authenticate any more."""
     check_credential(user, organization, "parameters")
+
+
+def dissolved(organization: Organization, *, without_export: bool) -> tuple[Change, ...]:
+    """The changes that leave nothing of a sub-organization but its name.
+
+    Its data key goes too, so that what was sealed under it can never be opened again. Raises InvalidRequest for an
+    organization that is no sub-organization, or that has a wallet which was never exported.
+    """
+    if organization.profile.parent_id is None:
+        raise InvalidRequest(f"organization {organization.id} is no sub-organization; only those can be deleted")
+    unexported = [wallet for wallet in organization.wallets_in_order() if not wallet.exported]
+    if unexported and not without_export:
+        raise InvalidRequest(
+            f"wallet {unexported[0].wallet_id} has not been exported; export every wallet, or set "
+            "`parameters.deleteWithoutExport`"
+        )
+    removals: list[Change] = []
+    for record in records_of(organization):
+        if not isinstance(record, Profile | DataKey):
+            kind = KIND_OF[type(record)]
+            removals.append(Remove(type(record), kind.id_of(record)))
+    return (
+        *removals,
+        Put(replace(organization.profile, deleted=True, root_quorum=RootQuorum(1, ()), features={})),
+        Put(DataKey(Sealed("", b""))),
+    )

@@ -1,31 +1,55 @@
-"""By what a user can be found across organizations: the index that whoami and list_suborgs ask.
+"""By what an organization can be found from its parent: the index that whoami and list_suborgs ask.
 
-Here: which values of a user are indexed. Not here: the index (`storage`), and who may ask.
+Here: which values are indexed. Not here: the index (`storage`), and who may ask.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
 
-from keystead.api.records import User
+from keystead.api.records import User, WalletAccount
 
 
 class LookupKind(StrEnum):
     PUBLIC_KEY = "public_key"
     CREDENTIAL_ID = "credential_id"
+    ORGANIZATION_NAME = "organization_name"
+    USER_NAME = "user_name"
+    EMAIL = "email"
+    PHONE_NUMBER = "phone_number"
+    WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
 
 
 class Lookup(msgspec.Struct, frozen=True):
+    """`holder_id` is the user or wallet account that has the value, "" for the organization itself."""
+
     kind: LookupKind
     value: str
-    user_id: str
+    holder_id: str
 
 
 def lookups(user: User) -> frozenset[Lookup]:
-    """Every value by which this user can be found."""
+    """Every value by which this user can be found. E-mail addresses are compared in lower case."""
+    found = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
+    found += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
+    found += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]
+    if user.user_email:
+        found.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
+    if user.user_phone_number:
+        found.append(Lookup(LookupKind.PHONE_NUMBER, user.user_phone_number, user.user_id))
+    return frozenset(found)
+
+
+def name_lookup(organization_name: str) -> Lookup:
+    return Lookup(LookupKind.ORGANIZATION_NAME, organization_name, "")
+
+
+def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
+    """An address is found as it is written in its account."""
     return frozenset(
-        [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
-        + [Lookup(LookupKind.CREDENTIAL_ID, passkey.credential_id, user.user_id) for passkey in user.authenticators]
+        Lookup(LookupKind.WALLET_ACCOUNT_ADDRESS, account.address, account.wallet_account_id)
+        for account in accounts
     )

@@ -202,6 +202,14 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
     return apply(empty, [Put(record) for record in records], version)
 
 
+def records_of(organization: Organization) -> list[Record]:
+    """Every record of the organization."""
+    records: list[Record] = [organization.profile, organization.data_key, *organization.users.values()]
+    for field in _MAPS.values():
+        records += getattr(organization, field).values()
+    return records
+
+
 def apply(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after these changes, as `version`."""
     organization = replace(organization, version=version)

@@ -34,6 +34,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     organization_id: str
     user: User
     record_id: str
+    credential_type: CredentialType
     proven: ProvenKey
 
 
@@ -51,6 +52,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
             organization_id=organization.id,
             user=organization.users[user_id],
             record_id=authenticator.authenticator_id,
+            credential_type=authenticator.credential.type,
             proven=proven,
         )
     holder = organization.api_key_holders.get(proven.public_key)
@@ -69,6 +71,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         organization_id=organization.id,
         user=organization.users[user_id],
         record_id=api_key.api_key_id,
+        credential_type=api_key.credential.type,
         proven=proven,
     )
 

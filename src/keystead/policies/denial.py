@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from keystead.api.enums import Effect
 from keystead.api.errors import PermissionDenied
 from keystead.policies.hearing import Outcome, PolicyEvaluation
 from keystead.policies.judgement import Judgement, Rule, Verdict
-from keystead.policies.policy import Effect
 
 _WHY = {
     Rule.ROOT_ONLY: "Only members of the root quorum can take it.",
@@ -20,8 +20,9 @@ _WHY = {
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-def denied(judgement: Judgement, activity_type: str) -> PermissionDenied:
-    """The refusal of an activity that was judged so. It names every policy and its outcome."""
+def denied(judgement: Judgement, activity_type: str, activity_id: str) -> PermissionDenied:
+    """The refusal of an activity that was judged so. It names every policy and its outcome, and the id under which
+    the evaluation is kept."""
     if judgement.verdict is Verdict.DENY_EXPLICIT:
         message = f"The following policies denied this action: {', '.join(judgement.policy_ids)}"
     else:
@@ -34,6 +35,7 @@ def denied(judgement: Judgement, activity_type: str) -> PermissionDenied:
             {
                 "@type": "type.googleapis.com/errors.v1.PolicyEnginePermissionError",
                 "message": message,
+                "activityId": activity_id,
                 "policyEvaluations": [
                     {"policyId": each.policy_id, "outcome": str(each.outcome)} for each in judgement.evaluations
                 ],

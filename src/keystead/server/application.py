@@ -15,7 +15,6 @@ import uuid_utils
 
 from keystead.activities.activity import ActivityOperation
 from keystead.activities.requests import read_submission
-from keystead.activities.view import submitted_view
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
@@ -30,6 +29,7 @@ from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
+from keystead.operations.activities import shown
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.bodies import Disconnected, read_body
 from keystead.server.cors import CorsPolicy
@@ -153,7 +153,9 @@ class Application:
             )
             request.user_id = caller.user.user_id
             self._rate_limit.spend(organization.id, time.monotonic())
-            reading = Reading(organization=organization, caller=caller, store=service.store)
+            reading = Reading(
+                organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
+            )
             if not operation.of_version:
                 return answer(await _settled(operation.answer(reading, asked)), request.form)
             kept = service.store.cached_answers(organization)
@@ -171,7 +173,10 @@ class Application:
         self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller)
         request.activity_id = activity.id
-        seen = submitted_view(activity, submission, organization, request.user_id)
+        reading = Reading(
+            organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
+        )
+        seen = shown(reading, activity)
         return answer(ActivityResponse(activity=seen), request.form)
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:

@@ -171,7 +171,7 @@ async def submitter(
 
 async def _organization(store: Store, organization_id: str) -> Organization:
     organization = await store.organization(organization_id)
-    if organization is None:
+    if organization is None or organization.profile.deleted:
         raise NotFound(
             f"no organization found with the given ID: {organization_id}", machine_code="ORGANIZATION_NOT_FOUND"
         )

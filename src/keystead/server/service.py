@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.lifecycle import Lifecycle
+from keystead.activities.lifecycle import Lifecycle, Rules
 from keystead.activities.ports import Sealed
 from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable
@@ -104,6 +104,21 @@ async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str
         raise NotReady(f"the stored proof key is damaged: {broken}") from None
 
 
+def rules_of(settings: Settings) -> Rules:
+    """What these settings say of decisions."""
+    limits = {
+        name.removeprefix("limit_"): value
+        for name, value in msgspec.structs.asdict(settings).items()
+        if name.startswith("limit_")
+    }
+    return Rules(
+        limits=Limits(**limits),
+        liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
+        approvals_last_ms=settings.approvals_last_s * 1000,
+        fail_closed=settings.deny_policies_fail_closed,
+    )
+
+
 class Service:
     """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop."""
 
@@ -125,16 +140,8 @@ class Service:
             signer=signer,
             clock=self.clock,
             new_id=new_id,
-            limits=Limits(
-                **{
-                    name.removeprefix("limit_"): value
-                    for name, value in msgspec.structs.asdict(settings).items()
-                    if name.startswith("limit_")
-                }
-            ),
-            liveness=Liveness(
-                past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000
-            ),
+            catalogue=CATALOGUE,
+            rules=rules_of(settings),
         )
         self._is_open = True
         self._when_open()

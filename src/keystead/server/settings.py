@@ -66,6 +66,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Seconds that a submission's `timestampMs` may lie behind the server's clock.", ge=1)
     ] = 3_600
     timestamp_future_s: Annotated[int, Meta(description="Seconds that it may lie ahead.", ge=1)] = 300
+    approvals_last_s: Annotated[
+        int, Meta(description="Seconds after which approvals lapse and must be cast again.", ge=1)
+    ] = 86_400
+    deny_policies_fail_closed: Annotated[
+        bool, Meta(description="Whether a DENY policy that fails to evaluate denies (security.md).")
+    ] = False
     rate_limit: Annotated[
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),

@@ -1,0 +1,86 @@
+"""From an execution's outcome to what is committed: the result, the organization's change, what was founded.
+
+Pure. Not here: the commit (`lifecycle`, `store`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from keystead.activities.activity import Outcome
+from keystead.activities.deciding import Case
+from keystead.activities.store import OrganizationChange
+from keystead.api.records import User, Wire
+from keystead.api.rendering import encode
+from keystead.organizations.attachments import Attachment, NewAccount
+from keystead.organizations.lookups import Lookup, account_lookups, lookups, name_lookup
+from keystead.organizations.organization import (
+    Change,
+    Organization,
+    Profile,
+    Put,
+    Remove,
+    Version,
+    apply,
+    records_of,
+)
+
+
+def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
+    version = case.operation.version_of(case.activity_type)
+    assert version is not None, case.activity_type
+    return {version.result_key: msgspec.Raw(encode(outcome.result))}
+
+
+def change_of(organization: Organization, outcome: Outcome[Wire], activity_id: str) -> OrganizationChange | None:
+    """The organization's next version; None if the outcome leaves it as it is."""
+    if not outcome.changes and not outcome.attachments:
+        return None
+    after = apply(organization, outcome.changes, Version(organization.version.number + 1, activity_id))
+    known = _found_by(organization, outcome.changes)
+    found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments)
+    return OrganizationChange(
+        before=organization.version,
+        after=after,
+        changes=outcome.changes,
+        attachments=outcome.attachments,
+        lookups=found - known,
+        forgotten=known - found,
+    )
+
+
+def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
+    """The organization that the outcome brings into being."""
+    founded = outcome.founds
+    if founded is None:
+        return None
+    changes = tuple(Put(record) for record in records_of(founded.organization))
+    return OrganizationChange(
+        before=None,
+        after=founded.organization,
+        changes=changes,
+        attachments=founded.attachments,
+        lookups=_found_by(founded.organization, changes) | _accounts_found_by(founded.attachments),
+    )
+
+
+def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
+    """By what those whom these changes touch can be found in this version of the organization."""
+    touched, by_name = set(), False
+    for change in changes:
+        match change:
+            case Put(User() as user):
+                touched.add(user.user_id)
+            case Remove(kind, id_) if kind is User:
+                touched.add(id_)
+            case Put(Profile()):
+                by_name = True
+    users = [organization.users[user_id] for user_id in touched if user_id in organization.users]
+    found = frozenset(lookup for user in users for lookup in lookups(user))
+    return found | {name_lookup(organization.profile.name)} if by_name else found
+
+
+def _accounts_found_by(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
+    return account_lookups(one.account for one in attachments if isinstance(one, NewAccount))

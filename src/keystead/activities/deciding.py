@@ -1,0 +1,195 @@
+"""From an activity and its votes to what the rules say: the facts, the judgement, whose MFA is outstanding.
+
+Here: pure functions of the organization and the activity. Not here: the rules (`policies`), the next status
+(`states`), the execution and the commit (`lifecycle`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from immutables import Map
+
+from keystead.activities import mfa
+from keystead.activities.activity import Activity, ActivityOperation, Proof
+from keystead.api.enums import VoteSelection
+from keystead.api.parameters import Asked
+from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.policies.facts import (
+    Approval,
+    AskedActivity,
+    CredentialUsed,
+    Facts,
+    NamedPolicy,
+    condition_values,
+    visible_params,
+)
+from keystead.policies.judgement import Judgement, may_vote
+from keystead.policies.policy import compile_stored_policy
+
+COMPILED_MAX = 1_000
+"""Organizations whose compiled policies are kept."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity to decide on: what it asks for, who asked, who approves so far and how they proved it."""
+
+    activity_type: str
+    operation: ActivityOperation
+    intent: Asked
+    submitter_id: str
+    proofs: tuple[Proof, ...]
+    now_ms: int
+
+
+def proof_of(caller: Principal, now_ms: int) -> Proof:
+    """What the caller's stamp proves."""
+    return Proof(
+        user_id=caller.user.user_id,
+        record_id=caller.record_id,
+        type=caller.credential_type,
+        public_key=caller.proven.public_key,
+        credential_id=caller.proven.credential_id or "",
+        at_ms=now_ms,
+    )
+
+
+def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
+    """The proofs of approvals that count: not lapsed, not withdrawn, by users who are still there."""
+    approving = {
+        vote.user_id
+        for vote in activity.votes
+        if vote.selection is VoteSelection.APPROVED and vote.user_id in organization.users
+    }
+    return tuple(
+        proof
+        for proof in activity.proofs
+        if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms
+    )
+
+
+def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:
+    """Everything the rules look at. The intent is the one that was sent, in its own version."""
+    given = {name: value for name, value in msgspec.structs.asdict(case.intent).items() if value is not None}
+    owner = case.operation.owner
+    return Facts(
+        root_quorum=organization.profile.root_quorum,
+        users=organization.users,
+        policies=_compiled(organization.policies),
+        approvals=[_approval(proof) for proof in case.proofs if not _mfa_outstanding(case, organization, proof)],
+        submitter_id=case.submitter_id,
+        activity=AskedActivity(type=case.activity_type, params=visible_params(case.activity_type, _plain(given))),
+        now_ms=case.now_ms,
+        owner_id=owner(case.intent) if owner else None,
+        resources=_resources(case, organization),
+        fail_closed=fail_closed,
+    )
+
+
+def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:
+    """An approver's vote counts once the approver's MFA is met. The submitter's is asked for after the rules."""
+    if proof.user_id == case.submitter_id:
+        return False
+    found = mfa_status(case, organization, proof.user_id)
+    return found is not None and not found.satisfied
+
+
+def _approval(proof: Proof) -> Approval:
+    return Approval(
+        proof.user_id,
+        CredentialUsed(
+            id=proof.record_id,
+            type=proof.type,
+            public_key=proof.public_key,
+            credential_id=proof.credential_id,
+        ),
+    )
+
+
+def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as the language knows them: text, numbers, lists of them."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if not isinstance(value, msgspec.Struct)
+    }
+
+
+def _resources(case: Case, organization: Organization) -> Mapping[str, Any]:
+    resources = case.operation.resources
+    return resources(organization, case.intent) if resources else {}
+
+
+def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatus | None:
+    """How far this user has met the MFA policy that applies; None if none does."""
+    user = organization.users.get(user_id)
+    if user is None or not user.mfa_policies:
+        return None
+    given = {name: value for name, value in msgspec.structs.asdict(case.intent).items() if value is not None}
+    asked = AskedActivity(type=case.activity_type, params=visible_params(case.activity_type, _plain(given)))
+    policy = mfa.enforced(user, condition_values(asked, _resources(case, organization)))
+    return None if policy is None else mfa.status(policy, user_id, case.proofs)
+
+
+def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
+    """The statuses of everybody who has voted, in the order of their votes."""
+    voters = dict.fromkeys(proof.user_id for proof in case.proofs)
+    found = (mfa_status(case, organization, user_id) for user_id in voters)
+    return [status for status in found if status is not None]
+
+
+def may_approve(case: Case, organization: Organization, user_id: str, *, fail_closed: bool) -> bool:
+    """Whether this user's vote would count."""
+    return may_vote(facts(case, organization, fail_closed=fail_closed), user_id)
+
+
+def evaluation(
+    evaluation_id: str, activity_id: str, vote_id: str, organization_id: str, judgement: Judgement, now_ms: int
+) -> Evaluation:
+    """The record of a judgement."""
+    return Evaluation(
+        id=evaluation_id,
+        activity_id=activity_id,
+        organization_id=organization_id,
+        vote_id=vote_id,
+        policy_evaluations=tuple(
+            PolicyOutcome(
+                policy_id=each.policy_id,
+                outcome=str(each.outcome),
+                clause=None if each.clause is None else str(each.clause),
+                reason=None if each.error is None else str(each.error),
+            )
+            for each in judgement.evaluations
+        ),
+        created_at=Timestamp.from_ms(now_ms),
+        verdict=judgement.verdict.value,
+        rule=judgement.rule.value,
+        policy_ids=judgement.policy_ids,
+    )
+
+
+_COMPILED: OrderedDict[int, tuple[Map[str, Policy], Sequence[NamedPolicy]]] = OrderedDict()
+
+
+def _compiled(policies: Map[str, Policy]) -> Sequence[NamedPolicy]:
+    """The policies made ready, in order of creation. Kept for as long as the very same map is used."""
+    kept = _COMPILED.get(id(policies))
+    if kept is not None and kept[0] is policies:
+        _COMPILED.move_to_end(id(policies))
+        return kept[1]
+    ready = [
+        NamedPolicy(
+            policy_id,
+            compile_stored_policy(policy.effect, policy.consensus, policy.condition, policy.time or ""),
+        )
+        for policy_id, policy in sorted(policies.items())
+    ]
+    _COMPILED[id(policies)] = (policies, ready)
+    if len(_COMPILED) > COMPILED_MAX:
+        _COMPILED.popitem(last=False)
+    return ready

@@ -1,0 +1,79 @@
+"""Where submissions to one organization take turns, so that many can share one commit.
+
+A turn lasts until what it decided is handed to the store, not until it is durable: the next one starts from the
+organization as it will be. Whatever was built on a commit that failed fails with it, and runs again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from keystead.activities.store import CommitOutcome
+from keystead.organizations.organization import Organization
+
+
+class Lane:
+    """`head` is the organization as it will be when everything handed in is committed; None while that is what
+    the store has."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.head: Organization | None = None
+        self.travellers = 0
+        self._uncommitted = 0
+
+    async def committed(self, committing: asyncio.Future[CommitOutcome]) -> CommitOutcome:
+        """The outcome of a commit that was handed in during a turn. Raises what the store raises."""
+        outcome = None
+        try:
+            outcome = await committing
+        finally:
+            self._uncommitted -= 1
+            if outcome is not CommitOutcome.COMMITTED or not self._uncommitted:
+                self.head = None
+        return outcome
+
+    def handed_in(self, after: Organization | None) -> None:
+        """Note a commit, and what the organization will be after it (None: unchanged)."""
+        self._uncommitted += 1
+        if after is not None:
+            self.head = after
+
+
+class Lanes:
+    """One lane per organization that somebody is changing."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str, Lane] = {}
+
+    @asynccontextmanager
+    async def lane(self, organization_id: str) -> AsyncIterator[Lane]:
+        lane = self._lanes.setdefault(organization_id, Lane())
+        lane.travellers += 1
+        try:
+            yield lane
+        finally:
+            lane.travellers -= 1
+            if not lane.travellers:
+                del self._lanes[organization_id]
+
+
+class InFlight:
+    """Equal requests that arrive while the first is under way wait for it."""
+
+    def __init__(self) -> None:
+        self._landings: dict[tuple[str, str], asyncio.Future[None]] = {}
+
+    @asynccontextmanager
+    async def alone(self, key: tuple[str, str]) -> AsyncIterator[None]:
+        """A context that only one of each key is in at a time."""
+        while (landing := self._landings.get(key)) is not None:
+            await asyncio.shield(landing)
+        self._landings[key] = landed = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            del self._landings[key]
+            landed.set_result(None)

@@ -1,0 +1,58 @@
+"""The statuses of an activity and every way from one to the next. Nothing else changes a status.
+
+Here: the machine. Not here: what makes its events happen (`lifecycle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus
+from keystead.api.errors import InvalidRequest
+
+
+class Event(Enum):
+    """What an evaluation comes to: after the submission, and after each vote."""
+
+    EXECUTED = "allowed, and the execution succeeded"
+    FAILED = "allowed, and the execution was refused"
+    LACKS_CONSENSUS = "more approvals are needed"
+    LACKS_AUTHENTICATORS = "a voter has not proved every method that an MFA policy asks for"
+    REJECTED = "a user who may vote rejected it"
+
+
+_OPEN = (
+    ActivityStatus.CREATED,
+    ActivityStatus.PENDING,
+    ActivityStatus.CONSENSUS_NEEDED,
+    ActivityStatus.AUTHENTICATORS_NEEDED,
+)
+_AFTER: Mapping[Event, ActivityStatus] = {
+    Event.EXECUTED: ActivityStatus.COMPLETED,
+    Event.FAILED: ActivityStatus.FAILED,
+    Event.LACKS_CONSENSUS: ActivityStatus.CONSENSUS_NEEDED,
+    Event.LACKS_AUTHENTICATORS: ActivityStatus.AUTHENTICATORS_NEEDED,
+    Event.REJECTED: ActivityStatus.REJECTED,
+}
+
+TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
+    (status, event): after
+    for status in _OPEN
+    for event, after in _AFTER.items()
+    # A submission is not a vote against itself, and one that fails at once is refused without becoming an activity.
+    if not (status is ActivityStatus.CREATED and event in (Event.REJECTED, Event.FAILED))
+}
+"""From a status by an event to the next status. CREATED stands for a submission that is being decided."""
+
+
+def after(status: ActivityStatus, event: Event) -> ActivityStatus:
+    """The next status. Raises InvalidRequest for a vote on a final one."""
+    following = TRANSITIONS.get((status, event))
+    if following is None:
+        raise InvalidRequest(f"the activity is already in status {status}; votes on it are closed")
+    return following
+
+
+def is_final(status: ActivityStatus) -> bool:
+    return status in FINAL_STATUSES

@@ -1,0 +1,95 @@
+"""Votes: approving and rejecting an activity that waits, and how far its voters have proved themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities import deciding
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.enums import VoteSelection
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import Evaluation, MfaStatus, Wire
+from keystead.operations.declare import Reading, activity, query
+
+Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+class ApproveActivityIntent(Asked, frozen=True):
+    """`fingerprint` of the activity to approve: "sha256:" and the hex digest of its request."""
+
+    fingerprint: Fingerprint
+
+
+class ApproveActivityResult(Wire, frozen=True):
+    """Nothing of its own: the answer is the activity voted on."""
+
+
+@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", casts=VoteSelection.APPROVED)
+def approve_activity(_: Execution, __: ApproveActivityIntent) -> Outcome[ApproveActivityResult]:
+    """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
+    raise AssertionError("a vote executes nothing of its own")
+
+
+class RejectActivityIntent(Asked, frozen=True):
+    fingerprint: Fingerprint
+
+
+class RejectActivityResult(Wire, frozen=True):
+    """Nothing of its own: the answer is the activity voted on."""
+
+
+@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", casts=VoteSelection.REJECTED)
+def reject_activity(_: Execution, __: RejectActivityIntent) -> Outcome[RejectActivityResult]:
+    """Reject an activity that waits; one rejection is final. Answered with that activity."""
+    raise AssertionError("a vote executes nothing of its own")
+
+
+class GetPolicyEvaluationsRequest(QueryRequest, frozen=True):
+    activity_id: Uuid
+
+
+class GetPolicyEvaluationsResponse(Wire, frozen=True):
+    policy_evaluations: tuple[Evaluation, ...]
+
+
+@query()
+async def get_policy_evaluations(
+    reading: Reading, request: GetPolicyEvaluationsRequest
+) -> GetPolicyEvaluationsResponse:
+    """What the rules said of an activity, vote by vote; of a denied submission too."""
+    found = await reading.store.evaluations(reading.organization.id, request.activity_id)
+    if not found:
+        raise NotFound(
+            f"unable to find policy evaluations of activity {request.activity_id} in organization "
+            f"{reading.organization.id}"
+        )
+    return GetPolicyEvaluationsResponse(policy_evaluations=tuple(found))
+
+
+class GetMfaStatusRequest(QueryRequest, frozen=True):
+    """Without `user_id`: of everybody who has voted."""
+
+    activity_id: Uuid
+    user_id: Uuid | None = None
+
+
+class GetMfaStatusResponse(Wire, frozen=True):
+    mfa_statuses: tuple[MfaStatus, ...]
+
+
+@query()
+async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetMfaStatusResponse:
+    """Which proofs an activity's voters have given, and which their MFA policies ask for."""
+    organization = reading.organization
+    found = await reading.store.activity(organization.id, request.activity_id)
+    if found is None:
+        raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
+    case = reading.lifecycle.case_of(found, organization)
+    if request.user_id is None:
+        return GetMfaStatusResponse(mfa_statuses=tuple(deciding.mfa_statuses(case, organization)))
+    status = deciding.mfa_status(case, organization, request.user_id)
+    return GetMfaStatusResponse(mfa_statuses=() if status is None else (status,))
