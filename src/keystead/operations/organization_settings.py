@@ -67,7 +67,7 @@ def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> 
 
 class SetOrganizationFeatureIntent(Asked, frozen=True):
     name: FeatureName
-    value: Annotated[str, Meta(max_length=4096)] = ""
+    value: Annotated[str, Meta(max_length=4096)] | None = None
 
 
 class SetOrganizationFeatureResult(Wire, frozen=True):
@@ -79,15 +79,15 @@ def set_organization_feature(
     execution: Execution, intent: SetOrganizationFeatureIntent
 ) -> Outcome[SetOrganizationFeatureResult]:
     """Switch a feature on, or give it another value."""
-    profile = execution.organization.profile
+    profile, value = execution.organization.profile, intent.value or ""
     if intent.name is FeatureName.WEBAUTHN_ORIGINS:
-        for origin in intent.value.split(","):
+        for origin in value.split(","):
             if not origin.strip().startswith(("https://", "http://localhost", "android:", "ios:")):
                 raise InvalidRequest(
                     f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is no origin; expected "
                     "https://app.example, several separated by commas"
                 )
-    features = {**profile.features, intent.name.value: intent.value}
+    features = {**profile.features, intent.name.value: value}
     return Outcome(
         result=SetOrganizationFeatureResult(features=_shown(features)),
         changes=(Put(replace(profile, features=features)),),

@@ -31,7 +31,7 @@ class CreatePolicyIntentV3(Asked, frozen=True):
 
     policy_name: Label
     effect: Effect
-    notes: Notes = ""
+    notes: Notes | None = None
     condition: Expression | None = None
     consensus: Expression | None = None
     time: Expression | None = None
@@ -80,7 +80,7 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
             effect=intent.effect,
             created_at=now,
             updated_at=now,
-            notes=intent.notes,
+            notes=intent.notes or "",
             consensus=intent.consensus or "",
             condition=intent.condition or "",
             time=intent.time or None,

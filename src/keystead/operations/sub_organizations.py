@@ -128,8 +128,8 @@ class CreateSubOrganizationIntentV5(Asked, frozen=True):
 
 class CreateSubOrganizationResultV8(Wire, frozen=True):
     sub_organization_id: str
+    root_user_ids: tuple[str, ...]
     wallet: CreateWalletResult | None = None
-    root_user_ids: tuple[str, ...] = ()
 
 
 def _from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV8:
