@@ -16,8 +16,8 @@ import asyncpg
 from msgspec.structs import replace
 
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange
-from keystead.organizations.lookups import lookups
-from keystead.organizations.organization import Organization, Put, Record, Version, apply
+from keystead.organizations.lookups import lookups, name_lookup
+from keystead.organizations.organization import Organization, Put, Version, apply, records_of
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.tables import metadata
@@ -63,26 +63,24 @@ class Database(ABC):
 
     def add_organization(self, organization: Organization) -> None:
         """Another organization, as the activity that founds one will write it."""
-        records: list[Record] = [organization.profile, organization.data_key, *organization.users.values()]
-        self._commit(
-            OrganizationChange(
-                before=None,
-                after=organization,
-                changes=tuple(Put(record) for record in records),
-                attachments=(),
-                lookups=frozenset(found for user in organization.users.values() for found in lookups(user)),
-            )
+        of_users = [found for user in organization.users.values() for found in lookups(user)]
+        founding = OrganizationChange(
+            before=None,
+            after=organization,
+            changes=tuple(Put(record) for record in records_of(organization)),
+            attachments=(),
+            lookups=frozenset({*of_users, name_lookup(organization.profile.name)}),
         )
+        self._commit(Commit(organization_id=organization.id, activity=None, founding=founding))
 
     def set_features(self, organization_id: str, features: dict[str, str]) -> None:
         organization = self.organization(organization_id)
         change = Put(replace(organization.profile, features=features))
         after = apply(organization, [change], Version(organization.version.number + 1, "test"))
-        self._commit(
-            OrganizationChange(
-                before=organization.version, after=after, changes=(change,), attachments=(), lookups=frozenset()
-            )
+        changed = OrganizationChange(
+            before=organization.version, after=after, changes=(change,), attachments=(), lookups=frozenset()
         )
+        self._commit(Commit(organization_id=organization_id, activity=None, change=changed))
 
     def organization(self, organization_id: str) -> Organization:
         async def load(store: DatabaseStore) -> Organization | None:
@@ -92,11 +90,11 @@ class Database(ABC):
         assert organization is not None, f"no organization {organization_id} in this database"
         return organization
 
-    def _commit(self, change: OrganizationChange) -> None:
-        async def commit(store: DatabaseStore) -> CommitOutcome:
-            return await store.commit(Commit(organization_id=change.after.id, activity=None, change=change))
+    def _commit(self, commit: Commit) -> None:
+        async def hand_in(store: DatabaseStore) -> CommitOutcome:
+            return await store.commit(commit)
 
-        assert self.with_store(commit) is CommitOutcome.COMMITTED
+        assert self.with_store(hand_in) is CommitOutcome.COMMITTED
 
 
 class SqliteDatabase(Database):

@@ -7,15 +7,18 @@ import json
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
-from keystead.activities.activity import Activity
+from keystead.activities.activity import Activity, Proof
 from keystead.activities.store import Commit, OrganizationChange
 from keystead.api.enums import (
+    AccessType,
     ActivityStatus,
     AddressFormat,
     AuthenticatorTransport,
     CredentialType,
     Curve,
+    Effect,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -27,6 +30,9 @@ from keystead.api.records import (
     AppProof,
     Authenticator,
     Credential,
+    Evaluation,
+    Policy,
+    PolicyOutcome,
     Status,
     Tag,
     Timestamp,
@@ -36,20 +42,24 @@ from keystead.api.records import (
     WalletAccount,
 )
 from keystead.organizations.attachments import Attachment, InterfaceText, NewAccount, SealedSecret
-from keystead.organizations.lookups import Lookup, lookups
+from keystead.organizations.lookups import Lookup, lookups, name_lookup
 from keystead.organizations.organization import (
+    Change,
     ContractInterface,
     DataKey,
+    Invitation,
     Organization,
     Passkey,
     Profile,
     Put,
     Record,
+    Remove,
     RootQuorum,
     Sealed,
     Version,
     apply,
     founded,
+    records_of,
 )
 
 NOW_MS = 1_763_751_180_123
@@ -121,6 +131,31 @@ def an_interface() -> ContractInterface:
     )
 
 
+def a_policy() -> Policy:
+    return Policy(
+        policy_id=new_id(),
+        policy_name="two of them",
+        effect=Effect.ALLOW,
+        created_at=NOW,
+        updated_at=NOW,
+        notes="",
+        consensus="approvers.count() >= 2",
+        condition="true",
+    )
+
+
+def an_invitation(sender: User) -> Invitation:
+    return Invitation(
+        id=new_id(),
+        receiver_user_name="Grace",
+        receiver_user_email="grace@example.com",
+        receiver_user_tags=(),
+        access_type=next(iter(AccessType)),
+        sender_id=sender.user_id,
+        created_at=NOW,
+    )
+
+
 def an_account(organization_id: str, wallet_id: str, index: int = 0) -> NewAccount:
     path = f"m/44'/60'/0'/0/{index}"
     account = WalletAccount(
@@ -156,6 +191,8 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         a_tag(),
         a_wallet(),
         an_interface(),
+        a_policy(),
+        an_invitation(users[0]),
     ]
     return founded(new_id(), Version(1, new_id()), records)
 
@@ -176,6 +213,10 @@ def an_activity(organization: Organization, *, fingerprint: str | None = None, p
         votes=(a_vote(activity_id, user, request),),
         app_proofs=(),
         failure=None,
+        submitter_id=user.user_id,
+        proofs=(a_proof(user),),
+        approvals_since_ms=NOW_MS,
+        revision=0,
         created_at_ms=NOW_MS,
         updated_at_ms=NOW_MS,
     )
@@ -196,6 +237,30 @@ def a_vote(activity_id: str, user: User, signed: bytes) -> Vote:
     )
 
 
+def a_proof(user: User) -> Proof:
+    return Proof(
+        user_id=user.user_id,
+        record_id=user.authenticators[0].authenticator_id,
+        type=CredentialType.WEBAUTHN_AUTHENTICATOR,
+        public_key="cose",
+        credential_id=user.authenticators[0].credential_id,
+        at_ms=NOW_MS,
+    )
+
+
+def an_evaluation(organization_id: str, activity_id: str) -> Evaluation:
+    return Evaluation(
+        id=new_id(),
+        activity_id=activity_id,
+        organization_id=organization_id,
+        vote_id=new_id(),
+        policy_evaluations=(PolicyOutcome(policy_id=new_id(), outcome="OUTCOME_ERROR", reason="\u0000 ü"),),
+        created_at=NOW,
+        verdict="DENY",
+        rule="policies",
+    )
+
+
 AN_APP_PROOF = AppProof(
     scheme="SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", public_key="04" * 130, proof_payload="{}", signature="00" * 64
 )
@@ -210,43 +275,87 @@ class Road:
 
     def step(
         self,
-        *changes: Record,
+        *changes: Record | Remove,
         attachments: tuple[Attachment, ...] = (),
         fingerprint: str | None = None,
         padding: int = 0,
     ) -> Commit:
         """A commit that changes records (an interface with its text where none are named)."""
-        if not changes:
+        if not changes and not attachments:
             interface = an_interface()
             changes = (interface,)
             attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + "y" * padding),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
+        change = self.change(activity, *changes, attachments=attachments)
+        return Commit(organization_id=self.head.id, activity=activity, change=change)
+
+    def change(
+        self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
+    ) -> OrganizationChange:
+        """What this activity changes. Users' look-ups come and go with them."""
         before = self.head
-        puts = tuple([Put(record) for record in changes])
-        self.head = apply(before, puts, Version(before.version.number + 1, activity.id))
-        found: frozenset[Lookup] = frozenset(
-            lookup for record in changes if isinstance(record, User) for lookup in lookups(record)
+        steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
+        self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
+        known, found = _users_found(before, steps), _users_found(self.head, steps)
+        return OrganizationChange(
+            before=before.version,
+            after=self.head,
+            changes=steps,
+            attachments=attachments,
+            lookups=found - known,
+            forgotten=known - found,
         )
-        change = OrganizationChange(
-            before=before.version, after=self.head, changes=puts, attachments=attachments, lookups=found
-        )
-        return Commit(organization_id=before.id, activity=activity, change=change)
 
     def signing(self, *, fingerprint: str | None = None) -> Commit:
         """A commit that changes no record."""
         activity = an_activity(self.head, fingerprint=fingerprint)
-        return Commit(organization_id=self.head.id, activity=activity, change=None)
+        return Commit(organization_id=self.head.id, activity=activity)
 
-    def suborganization(self, child: Organization) -> Commit:
+    def suborganization(self, child: Organization, *attachments: Attachment) -> Commit:
         """A commit by this organization that founds another."""
-        change = OrganizationChange(
+        founding = OrganizationChange(
             before=None,
             after=child,
-            changes=(Put(child.profile), Put(child.data_key), *[Put(user) for user in child.users_in_order()]),
-            attachments=(),
-            lookups=frozenset(lookup for user in child.users_in_order() for lookup in lookups(user)),
+            changes=tuple(Put(record) for record in records_of(child)),
+            attachments=attachments,
+            lookups=found_by(child),
         )
-        return Commit(organization_id=self.head.id, activity=an_activity(self.head), change=change)
+        return Commit(organization_id=self.head.id, activity=an_activity(self.head), founding=founding)
+
+
+def found_by(organization: Organization) -> frozenset[Lookup]:
+    """By its users and its name."""
+    of_users = [lookup for user in organization.users_in_order() for lookup in lookups(user)]
+    return frozenset({*of_users, name_lookup(organization.profile.name)})
+
+
+def _users_found(organization: Organization, changes: tuple[Change, ...]) -> frozenset[Lookup]:
+    touched = {
+        change.record.user_id for change in changes if isinstance(change, Put) and isinstance(change.record, User)
+    }
+    touched |= {change.id for change in changes if isinstance(change, Remove)}
+    users = [user for user in organization.users_in_order() if user.user_id in touched]
+    return frozenset(lookup for user in users for lookup in lookups(user))
+
+
+def awaiting(commit: Commit) -> Activity:
+    """The commit's activity, as one that waits for consensus."""
+    assert commit.activity is not None
+    return replace(commit.activity, status=ActivityStatus.CONSENSUS_NEEDED, result={})
+
+
+def approved(activity: Activity, *voters: User, status: ActivityStatus | None = None) -> Activity:
+    """The activity's next revision: these users have approved it (again)."""
+    votes = [a_vote(activity.id, voter, b'{"approves": 1}') for voter in voters]
+    kept = [vote for vote in activity.votes if vote.user_id not in {voter.user_id for voter in voters}]
+    return replace(
+        activity,
+        status=status or activity.status,
+        votes=(*kept, *votes),
+        proofs=(*activity.proofs, *[a_proof(voter) for voter in voters]),
+        revision=activity.revision + 1,
+        updated_at_ms=activity.updated_at_ms + 1,
+    )
 
 
 def a_secret(record_id: str) -> SealedSecret:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from keystead.organizations.organization import Organization, Record, Version
+from keystead.organizations.organization import (
+    KIND_OF,
+    Organization,
+    Put,
+    Record,
+    Remove,
+    Version,
+    apply,
+    founded,
+    records_of,
+)
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
 from tests.storage.samples import Road, an_organization
 
@@ -15,34 +25,31 @@ class Database:
 
     def __init__(self, *histories: list[Organization]) -> None:
         self.histories = {history[0].id: history for history in histories}
-        self.loads: list[tuple[str, int]] = []
+        self.loads: list[tuple[str, int | None]] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.removals: list[Remove] = []
         self.on_load: Callable[[], None] = lambda: None
 
     async def version(self, organization_id: str) -> Version | None:
         history = self.histories.get(organization_id)
         return history[-1].version if history else None
 
-    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None:
+    async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
         self.loads.append((organization_id, version_number))
         newest = self.histories[organization_id][-1]
         self.on_load()
         await self.gate.wait()
-        known = next((o for o in self.histories[organization_id] if o.version.number == version_number), None)
-        kept = known.contract_interfaces if known else {}
-        changed = [record for key, record in newest.contract_interfaces.items() if key not in kept]
-        others = (
-            [] if known else [newest.profile, newest.data_key, *newest.users.values(), *newest.passkeys.values()]
-        )
-        others += [] if known else [*newest.tags.values(), *newest.wallets.values()]
-        return ChangedSince(newest.version, [*others, *changed])
+        versions = self.histories[organization_id]
+        known = next((one for one in versions if one.version.number == version_number), None)
+        kept, found = by_key(known), by_key(newest)
+        puts = [Put(record) for key, record in found.items() if kept.get(key) != record]
+        return ChangedSince(newest.version, [*self.removals, *puts])
 
 
-def records(organization: Organization) -> list[Record]:
-    users, small = [*organization.users.values(), *organization.passkeys.values()], organization.tags.values()
-    wallets, interfaces = organization.wallets.values(), organization.contract_interfaces.values()
-    return [organization.profile, organization.data_key, *users, *small, *wallets, *interfaces]
+def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
+    kinds = [(KIND_OF[type(record)], record) for record in records_of(organization)] if organization else []
+    return {(kind.word, kind.id_of(record)): record for kind, record in kinds}
 
 
 def history(length: int = 1) -> list[Organization]:
@@ -67,7 +74,7 @@ def test_it_loads_whole_then_what_changed_then_nothing() -> None:
             database.histories[newest.id] = versions[: newest.version.number]
             for _ in range(2):
                 assert await cache.newest(newest.id) == newest
-        assert [number for _, number in database.loads] == [-1, 1, 2]
+        assert [number for _, number in database.loads] == [None, 1, 2]
         assert await cache.newest("unknown") is None
 
     asyncio.run(run())
@@ -132,7 +139,7 @@ def test_a_database_that_lost_commits_is_believed() -> None:
             cache = cache_over(database)
             cache.keep(versions[2] if lost[-1] is versions[1] else versions[1])
             assert await cache.newest(versions[0].id) == lost[-1]
-            assert [number for _, number in database.loads] == [-1]
+            assert [number for _, number in database.loads] == [None]
 
     asyncio.run(run())
 
@@ -145,7 +152,7 @@ def test_forgetting_during_a_load_of_changes_loads_whole() -> None:
         cache.keep(versions[0])
         database.on_load = lambda: cache.clear() if len(database.loads) == 1 else None
         assert await cache.newest(versions[0].id) == versions[1]
-        assert [number for _, number in database.loads] == [1, -1]
+        assert [number for _, number in database.loads] == [1, None]
 
     asyncio.run(run())
 

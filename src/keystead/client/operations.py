@@ -15,14 +15,42 @@ from keystead.client import shapes
 from keystead.client.calls import AsyncCalls, Calls
 
 ACTIVITY_TYPES = {
+    "approve_activity": "ACTIVITY_TYPE_APPROVE_ACTIVITY",
     "create_api_keys": "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
     "create_authenticators": "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
+    "create_invitations": "ACTIVITY_TYPE_CREATE_INVITATIONS",
     "create_mfa_policy": "ACTIVITY_TYPE_CREATE_MFA_POLICY",
     "create_oauth_providers": "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
+    "create_policies": "ACTIVITY_TYPE_CREATE_POLICIES",
+    "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
+    "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
+    "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
+    "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
+    "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
+    "delete_mfa_policy": "ACTIVITY_TYPE_DELETE_MFA_POLICY",
+    "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
+    "delete_policies": "ACTIVITY_TYPE_DELETE_POLICIES",
+    "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
+    "delete_smart_contract_interface": "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE",
+    "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
+    "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
+    "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
+    "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
+    "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
+    "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
+    "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
+    "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
+    "update_root_quorum": "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM",
+    "update_user": "ACTIVITY_TYPE_UPDATE_USER",
+    "update_user_email": "ACTIVITY_TYPE_UPDATE_USER_EMAIL",
+    "update_user_name": "ACTIVITY_TYPE_UPDATE_USER_NAME",
+    "update_user_phone_number": "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
+    "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -46,6 +74,41 @@ class Operations(Calls):
             },
         )
 
+    def get_api_key(
+        self,
+        *,
+        api_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeyResponse:
+        """One API key."""
+        return self._query(
+            "get_api_key",
+            shapes.GetApiKeyResponse,
+            organization_id,
+            {
+                "apiKeyId": api_key_id,
+            },
+        )
+
+    def get_api_keys(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeysResponse:
+        """The API keys of a user, or of the whole organization.
+
+        Without `user_id`: the keys of every user.
+        """
+        return self._query(
+            "get_api_keys",
+            shapes.GetApiKeysResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     def get_authenticator(
         self,
         *,
@@ -59,6 +122,22 @@ class Operations(Calls):
             organization_id,
             {
                 "authenticatorId": authenticator_id,
+            },
+        )
+
+    def get_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetAuthenticatorsResponse:
+        """The authenticators of a user."""
+        return self._query(
+            "get_authenticators",
+            shapes.GetAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -81,6 +160,80 @@ class Operations(Calls):
             },
         )
 
+    def get_mfa_policies(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPoliciesResponse:
+        """All MFA policies of a user."""
+        return self._query(
+            "get_mfa_policies",
+            shapes.GetMfaPoliciesResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
+    def get_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPolicyResponse:
+        """One MFA policy of a user."""
+        return self._query(
+            "get_mfa_policy",
+            shapes.GetMfaPolicyResponse,
+            organization_id,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    def get_mfa_status(
+        self,
+        *,
+        activity_id: str,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaStatusResponse:
+        """Which proofs an activity's voters have given, and which their MFA policies ask for.
+
+        Without `user_id`: of everybody who has voted.
+        """
+        return self._query(
+            "get_mfa_status",
+            shapes.GetMfaStatusResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+                "userId": user_id,
+            },
+        )
+
+    def get_oauth_providers(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauthProvidersResponse:
+        """The OAuth identities of a user, or of the whole organization.
+
+        Without `user_id`: the identities of every user.
+        """
+        return self._query(
+            "get_oauth_providers",
+            shapes.GetOauthProvidersResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     def get_organization_configs(
         self,
         *,
@@ -92,6 +245,38 @@ class Operations(Calls):
             shapes.GetOrganizationConfigsResponse,
             organization_id,
             {},
+        )
+
+    def get_policy(
+        self,
+        *,
+        policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPolicyResponse:
+        """One policy."""
+        return self._query(
+            "get_policy",
+            shapes.GetPolicyResponse,
+            organization_id,
+            {
+                "policyId": policy_id,
+            },
+        )
+
+    def get_policy_evaluations(
+        self,
+        *,
+        activity_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPolicyEvaluationsResponse:
+        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        return self._query(
+            "get_policy_evaluations",
+            shapes.GetPolicyEvaluationsResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+            },
         )
 
     def get_smart_contract_interface(
@@ -204,6 +389,19 @@ class Operations(Calls):
             },
         )
 
+    def list_policies(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPoliciesResponse:
+        """All policies of the organization."""
+        return self._query(
+            "list_policies",
+            shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
     def list_smart_contract_interfaces(
         self,
         *,
@@ -213,6 +411,43 @@ class Operations(Calls):
         return self._query(
             "list_smart_contract_interfaces",
             shapes.ListSmartContractInterfacesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListSuborgsResponse:
+        """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
+
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case.
+        """
+        return self._query(
+            "list_suborgs",
+            shapes.ListSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
+        )
+
+    def list_user_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListUserTagsResponse:
+        """All user tags of the organization."""
+        return self._query(
+            "list_user_tags",
+            shapes.ListUserTagsResponse,
             organization_id,
             {},
         )
@@ -228,6 +463,29 @@ class Operations(Calls):
             shapes.ListUsersResponse,
             organization_id,
             {},
+        )
+
+    def list_verified_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListVerifiedSuborgsResponse:
+        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+
+        `filter_type`: EMAIL or PHONE_NUMBER.
+        """
+        return self._query(
+            "list_verified_suborgs",
+            shapes.ListVerifiedSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
         )
 
     def list_wallet_accounts(
@@ -279,6 +537,26 @@ class Operations(Calls):
             {},
         )
 
+    def approve_activity(
+        self,
+        *,
+        fingerprint: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ApproveActivitySubmitted:
+        """Approve an activity that waits for consensus or for further proofs; answered with that activity.
+
+        `fingerprint` of the activity to approve: "sha256:" and the hex digest of its request.
+        """
+        return self._submit(
+            shapes.ApproveActivitySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "fingerprint": fingerprint,
+            },
+        )
+
     def create_api_keys(
         self,
         *,
@@ -314,6 +592,23 @@ class Operations(Calls):
             {
                 "authenticators": authenticators,
                 "userId": user_id,
+            },
+        )
+
+    def create_invitations(
+        self,
+        *,
+        invitations: Sequence[shapes.InvitationParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateInvitationsSubmitted:
+        """Record invitations. Nothing is sent."""
+        return self._submit(
+            shapes.CreateInvitationsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "invitations": invitations,
             },
         )
 
@@ -366,6 +661,53 @@ class Operations(Calls):
             },
         )
 
+    def create_policies(
+        self,
+        *,
+        policies: Sequence[shapes.CreatePolicyIntentV3],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePoliciesSubmitted:
+        """Add several policies, all or none."""
+        return self._submit(
+            shapes.CreatePoliciesSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policies": policies,
+            },
+        )
+
+    def create_policy(
+        self,
+        *,
+        policy_name: str,
+        effect: shapes.Effect,
+        notes: str | None = None,
+        condition: str | None = None,
+        consensus: str | None = None,
+        time: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePolicySubmitted:
+        """Add a policy.
+
+        An expression that is absent or empty says nothing, which is true.
+        """
+        return self._submit(
+            shapes.CreatePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyName": policy_name,
+                "effect": effect,
+                "notes": notes,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
     def create_smart_contract_interface(
         self,
         *,
@@ -391,6 +733,44 @@ class Operations(Calls):
                 "type": type,
                 "label": label,
                 "notes": notes,
+            },
+        )
+
+    def create_sub_organization(
+        self,
+        *,
+        sub_organization_name: str,
+        root_users: Sequence[shapes.RootUserParamsV5],
+        root_quorum_threshold: int,
+        wallet: shapes.CreateWalletIntent | None = None,
+        disable_email_recovery: bool | None = None,
+        disable_email_auth: bool | None = None,
+        disable_sms_auth: bool | None = None,
+        disable_otp_email_auth: bool | None = None,
+        verification_token: str | None = None,
+        client_signature: shapes.ClientSignature | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSubOrganizationSubmitted:
+        """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
+
+        `disable_…`: the feature is off from the start; all four are on otherwise.
+        """
+        return self._submit(
+            shapes.CreateSubOrganizationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "subOrganizationName": sub_organization_name,
+                "rootUsers": root_users,
+                "rootQuorumThreshold": root_quorum_threshold,
+                "wallet": wallet,
+                "disableEmailRecovery": disable_email_recovery,
+                "disableEmailAuth": disable_email_auth,
+                "disableSmsAuth": disable_sms_auth,
+                "disableOtpEmailAuth": disable_otp_email_auth,
+                "verificationToken": verification_token,
+                "clientSignature": client_signature,
             },
         )
 
@@ -454,6 +834,475 @@ class Operations(Calls):
             },
         )
 
+    def delete_api_keys(
+        self,
+        *,
+        user_id: str,
+        api_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteApiKeysSubmitted:
+        """Delete API keys of a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteApiKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "apiKeyIds": api_key_ids,
+            },
+        )
+
+    def delete_authenticators(
+        self,
+        *,
+        user_id: str,
+        authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteAuthenticatorsSubmitted:
+        """Delete passkeys of a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "authenticatorIds": authenticator_ids,
+            },
+        )
+
+    def delete_invitation(
+        self,
+        *,
+        invitation_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteInvitationSubmitted:
+        """Delete an invitation."""
+        return self._submit(
+            shapes.DeleteInvitationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "invitationId": invitation_id,
+            },
+        )
+
+    def delete_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteMfaPolicySubmitted:
+        """Delete an MFA policy."""
+        return self._submit(
+            shapes.DeleteMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    def delete_oauth_providers(
+        self,
+        *,
+        user_id: str,
+        provider_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauthProvidersSubmitted:
+        """Detach identities from a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteOauthProvidersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "providerIds": provider_ids,
+            },
+        )
+
+    def delete_policies(
+        self,
+        *,
+        policy_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePoliciesSubmitted:
+        """Delete several policies, all or none."""
+        return self._submit(
+            shapes.DeletePoliciesSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyIds": policy_ids,
+            },
+        )
+
+    def delete_policy(
+        self,
+        *,
+        policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePolicySubmitted:
+        """Delete a policy."""
+        return self._submit(
+            shapes.DeletePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyId": policy_id,
+            },
+        )
+
+    def delete_smart_contract_interface(
+        self,
+        *,
+        smart_contract_interface_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSmartContractInterfaceSubmitted:
+        """Delete the ABI or IDL of a contract."""
+        return self._submit(
+            shapes.DeleteSmartContractInterfaceSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "smartContractInterfaceId": smart_contract_interface_id,
+            },
+        )
+
+    def delete_sub_organization(
+        self,
+        *,
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSubOrganizationSubmitted:
+        """Delete the sub-organization that this is submitted in, with everything it holds.
+
+        Without `delete_without_export`, every wallet must have been exported.
+        """
+        return self._submit(
+            shapes.DeleteSubOrganizationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def delete_user_tags(
+        self,
+        *,
+        user_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUserTagsSubmitted:
+        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        return self._submit(
+            shapes.DeleteUserTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagIds": user_tag_ids,
+            },
+        )
+
+    def delete_users(
+        self,
+        *,
+        user_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUsersSubmitted:
+        """Delete users; members of the root quorum stay."""
+        return self._submit(
+            shapes.DeleteUsersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userIds": user_ids,
+            },
+        )
+
+    def reject_activity(
+        self,
+        *,
+        fingerprint: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RejectActivitySubmitted:
+        """Reject an activity that waits; one rejection is final. Answered with that activity."""
+        return self._submit(
+            shapes.RejectActivitySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "fingerprint": fingerprint,
+            },
+        )
+
+    def remove_organization_feature(
+        self,
+        *,
+        name: shapes.FeatureName,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RemoveOrganizationFeatureSubmitted:
+        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        return self._submit(
+            shapes.RemoveOrganizationFeatureSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+            },
+        )
+
+    def set_organization_feature(
+        self,
+        *,
+        name: shapes.FeatureName,
+        value: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SetOrganizationFeatureSubmitted:
+        """Switch a feature on, or give it another value."""
+        return self._submit(
+            shapes.SetOrganizationFeatureSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+                "value": value,
+            },
+        )
+
+    def update_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        mfa_policy_name: str | None = None,
+        condition: str | None = None,
+        required_authentication_methods: Sequence[shapes.RequiredAuthenticationMethodParams] | None = None,
+        order: int | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateMfaPolicySubmitted:
+        """Change an MFA policy.
+
+        What is absent stays.
+        """
+        return self._submit(
+            shapes.UpdateMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+                "mfaPolicyName": mfa_policy_name,
+                "condition": condition,
+                "requiredAuthenticationMethods": required_authentication_methods,
+                "order": order,
+                "notes": notes,
+            },
+        )
+
+    def update_organization_name(
+        self,
+        *,
+        organization_name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOrganizationNameSubmitted:
+        """Rename the organization."""
+        return self._submit(
+            shapes.UpdateOrganizationNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "organizationName": organization_name,
+            },
+        )
+
+    def update_policy(
+        self,
+        *,
+        policy_id: str,
+        policy_name: str | None = None,
+        policy_effect: shapes.Effect | None = None,
+        policy_condition: str | None = None,
+        policy_consensus: str | None = None,
+        policy_notes: str | None = None,
+        time: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePolicySubmitted:
+        """Change a policy.
+
+        What is absent stays; an empty expression is taken away.
+        """
+        return self._submit(
+            shapes.UpdatePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyId": policy_id,
+                "policyName": policy_name,
+                "policyEffect": policy_effect,
+                "policyCondition": policy_condition,
+                "policyConsensus": policy_consensus,
+                "policyNotes": policy_notes,
+                "time": time,
+            },
+        )
+
+    def update_root_quorum(
+        self,
+        *,
+        threshold: int,
+        user_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateRootQuorumSubmitted:
+        """Choose who is in the root quorum and how many of them decide."""
+        return self._submit(
+            shapes.UpdateRootQuorumSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "threshold": threshold,
+                "userIds": user_ids,
+            },
+        )
+
+    def update_user(
+        self,
+        *,
+        user_id: str,
+        user_name: str | None = None,
+        user_email: str | None = None,
+        user_tag_ids: Sequence[str] | None = None,
+        user_phone_number: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserSubmitted:
+        """Change a user's name, contacts or tags.
+
+        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        """
+        return self._submit(
+            shapes.UpdateUserSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userName": user_name,
+                "userEmail": user_email,
+                "userTagIds": user_tag_ids,
+                "userPhoneNumber": user_phone_number,
+            },
+        )
+
+    def update_user_email(
+        self,
+        *,
+        user_id: str,
+        user_email: str,
+        verification_token: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserEmailSubmitted:
+        """Change or remove a user's e-mail address.
+
+        An empty address takes the address away.
+        """
+        return self._submit(
+            shapes.UpdateUserEmailSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userEmail": user_email,
+                "verificationToken": verification_token,
+            },
+        )
+
+    def update_user_name(
+        self,
+        *,
+        user_id: str,
+        user_name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserNameSubmitted:
+        """Change a user's name."""
+        return self._submit(
+            shapes.UpdateUserNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userName": user_name,
+            },
+        )
+
+    def update_user_phone_number(
+        self,
+        *,
+        user_id: str,
+        user_phone_number: str,
+        verification_token: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserPhoneNumberSubmitted:
+        """Change or remove a user's phone number.
+
+        An empty number takes the number away.
+        """
+        return self._submit(
+            shapes.UpdateUserPhoneNumberSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userPhoneNumber": user_phone_number,
+                "verificationToken": verification_token,
+            },
+        )
+
+    def update_user_tag(
+        self,
+        *,
+        user_tag_id: str,
+        add_user_ids: Sequence[str],
+        remove_user_ids: Sequence[str],
+        new_user_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserTagSubmitted:
+        """Rename a tag, put it on users, take it off users."""
+        return self._submit(
+            shapes.UpdateUserTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagId": user_tag_id,
+                "addUserIds": add_user_ids,
+                "removeUserIds": remove_user_ids,
+                "newUserTagName": new_user_tag_name,
+            },
+        )
+
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
@@ -474,6 +1323,41 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_api_key(
+        self,
+        *,
+        api_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeyResponse:
+        """One API key."""
+        return await self._query(
+            "get_api_key",
+            shapes.GetApiKeyResponse,
+            organization_id,
+            {
+                "apiKeyId": api_key_id,
+            },
+        )
+
+    async def get_api_keys(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeysResponse:
+        """The API keys of a user, or of the whole organization.
+
+        Without `user_id`: the keys of every user.
+        """
+        return await self._query(
+            "get_api_keys",
+            shapes.GetApiKeysResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     async def get_authenticator(
         self,
         *,
@@ -487,6 +1371,22 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "authenticatorId": authenticator_id,
+            },
+        )
+
+    async def get_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetAuthenticatorsResponse:
+        """The authenticators of a user."""
+        return await self._query(
+            "get_authenticators",
+            shapes.GetAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -509,6 +1409,80 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_mfa_policies(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPoliciesResponse:
+        """All MFA policies of a user."""
+        return await self._query(
+            "get_mfa_policies",
+            shapes.GetMfaPoliciesResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
+    async def get_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPolicyResponse:
+        """One MFA policy of a user."""
+        return await self._query(
+            "get_mfa_policy",
+            shapes.GetMfaPolicyResponse,
+            organization_id,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    async def get_mfa_status(
+        self,
+        *,
+        activity_id: str,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaStatusResponse:
+        """Which proofs an activity's voters have given, and which their MFA policies ask for.
+
+        Without `user_id`: of everybody who has voted.
+        """
+        return await self._query(
+            "get_mfa_status",
+            shapes.GetMfaStatusResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+                "userId": user_id,
+            },
+        )
+
+    async def get_oauth_providers(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauthProvidersResponse:
+        """The OAuth identities of a user, or of the whole organization.
+
+        Without `user_id`: the identities of every user.
+        """
+        return await self._query(
+            "get_oauth_providers",
+            shapes.GetOauthProvidersResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     async def get_organization_configs(
         self,
         *,
@@ -520,6 +1494,38 @@ class AsyncOperations(AsyncCalls):
             shapes.GetOrganizationConfigsResponse,
             organization_id,
             {},
+        )
+
+    async def get_policy(
+        self,
+        *,
+        policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPolicyResponse:
+        """One policy."""
+        return await self._query(
+            "get_policy",
+            shapes.GetPolicyResponse,
+            organization_id,
+            {
+                "policyId": policy_id,
+            },
+        )
+
+    async def get_policy_evaluations(
+        self,
+        *,
+        activity_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPolicyEvaluationsResponse:
+        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        return await self._query(
+            "get_policy_evaluations",
+            shapes.GetPolicyEvaluationsResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+            },
         )
 
     async def get_smart_contract_interface(
@@ -632,6 +1638,19 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def list_policies(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPoliciesResponse:
+        """All policies of the organization."""
+        return await self._query(
+            "list_policies",
+            shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
     async def list_smart_contract_interfaces(
         self,
         *,
@@ -641,6 +1660,43 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_smart_contract_interfaces",
             shapes.ListSmartContractInterfacesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListSuborgsResponse:
+        """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
+
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case.
+        """
+        return await self._query(
+            "list_suborgs",
+            shapes.ListSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
+        )
+
+    async def list_user_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListUserTagsResponse:
+        """All user tags of the organization."""
+        return await self._query(
+            "list_user_tags",
+            shapes.ListUserTagsResponse,
             organization_id,
             {},
         )
@@ -656,6 +1712,29 @@ class AsyncOperations(AsyncCalls):
             shapes.ListUsersResponse,
             organization_id,
             {},
+        )
+
+    async def list_verified_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListVerifiedSuborgsResponse:
+        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+
+        `filter_type`: EMAIL or PHONE_NUMBER.
+        """
+        return await self._query(
+            "list_verified_suborgs",
+            shapes.ListVerifiedSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
         )
 
     async def list_wallet_accounts(
@@ -707,6 +1786,26 @@ class AsyncOperations(AsyncCalls):
             {},
         )
 
+    async def approve_activity(
+        self,
+        *,
+        fingerprint: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ApproveActivitySubmitted:
+        """Approve an activity that waits for consensus or for further proofs; answered with that activity.
+
+        `fingerprint` of the activity to approve: "sha256:" and the hex digest of its request.
+        """
+        return await self._submit(
+            shapes.ApproveActivitySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "fingerprint": fingerprint,
+            },
+        )
+
     async def create_api_keys(
         self,
         *,
@@ -742,6 +1841,23 @@ class AsyncOperations(AsyncCalls):
             {
                 "authenticators": authenticators,
                 "userId": user_id,
+            },
+        )
+
+    async def create_invitations(
+        self,
+        *,
+        invitations: Sequence[shapes.InvitationParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateInvitationsSubmitted:
+        """Record invitations. Nothing is sent."""
+        return await self._submit(
+            shapes.CreateInvitationsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "invitations": invitations,
             },
         )
 
@@ -794,6 +1910,53 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_policies(
+        self,
+        *,
+        policies: Sequence[shapes.CreatePolicyIntentV3],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePoliciesSubmitted:
+        """Add several policies, all or none."""
+        return await self._submit(
+            shapes.CreatePoliciesSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policies": policies,
+            },
+        )
+
+    async def create_policy(
+        self,
+        *,
+        policy_name: str,
+        effect: shapes.Effect,
+        notes: str | None = None,
+        condition: str | None = None,
+        consensus: str | None = None,
+        time: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePolicySubmitted:
+        """Add a policy.
+
+        An expression that is absent or empty says nothing, which is true.
+        """
+        return await self._submit(
+            shapes.CreatePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyName": policy_name,
+                "effect": effect,
+                "notes": notes,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
     async def create_smart_contract_interface(
         self,
         *,
@@ -819,6 +1982,44 @@ class AsyncOperations(AsyncCalls):
                 "type": type,
                 "label": label,
                 "notes": notes,
+            },
+        )
+
+    async def create_sub_organization(
+        self,
+        *,
+        sub_organization_name: str,
+        root_users: Sequence[shapes.RootUserParamsV5],
+        root_quorum_threshold: int,
+        wallet: shapes.CreateWalletIntent | None = None,
+        disable_email_recovery: bool | None = None,
+        disable_email_auth: bool | None = None,
+        disable_sms_auth: bool | None = None,
+        disable_otp_email_auth: bool | None = None,
+        verification_token: str | None = None,
+        client_signature: shapes.ClientSignature | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSubOrganizationSubmitted:
+        """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
+
+        `disable_…`: the feature is off from the start; all four are on otherwise.
+        """
+        return await self._submit(
+            shapes.CreateSubOrganizationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "subOrganizationName": sub_organization_name,
+                "rootUsers": root_users,
+                "rootQuorumThreshold": root_quorum_threshold,
+                "wallet": wallet,
+                "disableEmailRecovery": disable_email_recovery,
+                "disableEmailAuth": disable_email_auth,
+                "disableSmsAuth": disable_sms_auth,
+                "disableOtpEmailAuth": disable_otp_email_auth,
+                "verificationToken": verification_token,
+                "clientSignature": client_signature,
             },
         )
 
@@ -879,5 +2080,474 @@ class AsyncOperations(AsyncCalls):
                 "walletName": wallet_name,
                 "accounts": accounts,
                 "mnemonicLength": mnemonic_length,
+            },
+        )
+
+    async def delete_api_keys(
+        self,
+        *,
+        user_id: str,
+        api_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteApiKeysSubmitted:
+        """Delete API keys of a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteApiKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "apiKeyIds": api_key_ids,
+            },
+        )
+
+    async def delete_authenticators(
+        self,
+        *,
+        user_id: str,
+        authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteAuthenticatorsSubmitted:
+        """Delete passkeys of a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "authenticatorIds": authenticator_ids,
+            },
+        )
+
+    async def delete_invitation(
+        self,
+        *,
+        invitation_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteInvitationSubmitted:
+        """Delete an invitation."""
+        return await self._submit(
+            shapes.DeleteInvitationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "invitationId": invitation_id,
+            },
+        )
+
+    async def delete_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteMfaPolicySubmitted:
+        """Delete an MFA policy."""
+        return await self._submit(
+            shapes.DeleteMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    async def delete_oauth_providers(
+        self,
+        *,
+        user_id: str,
+        provider_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauthProvidersSubmitted:
+        """Detach identities from a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteOauthProvidersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "providerIds": provider_ids,
+            },
+        )
+
+    async def delete_policies(
+        self,
+        *,
+        policy_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePoliciesSubmitted:
+        """Delete several policies, all or none."""
+        return await self._submit(
+            shapes.DeletePoliciesSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyIds": policy_ids,
+            },
+        )
+
+    async def delete_policy(
+        self,
+        *,
+        policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePolicySubmitted:
+        """Delete a policy."""
+        return await self._submit(
+            shapes.DeletePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyId": policy_id,
+            },
+        )
+
+    async def delete_smart_contract_interface(
+        self,
+        *,
+        smart_contract_interface_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSmartContractInterfaceSubmitted:
+        """Delete the ABI or IDL of a contract."""
+        return await self._submit(
+            shapes.DeleteSmartContractInterfaceSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "smartContractInterfaceId": smart_contract_interface_id,
+            },
+        )
+
+    async def delete_sub_organization(
+        self,
+        *,
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSubOrganizationSubmitted:
+        """Delete the sub-organization that this is submitted in, with everything it holds.
+
+        Without `delete_without_export`, every wallet must have been exported.
+        """
+        return await self._submit(
+            shapes.DeleteSubOrganizationSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def delete_user_tags(
+        self,
+        *,
+        user_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUserTagsSubmitted:
+        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        return await self._submit(
+            shapes.DeleteUserTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagIds": user_tag_ids,
+            },
+        )
+
+    async def delete_users(
+        self,
+        *,
+        user_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUsersSubmitted:
+        """Delete users; members of the root quorum stay."""
+        return await self._submit(
+            shapes.DeleteUsersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userIds": user_ids,
+            },
+        )
+
+    async def reject_activity(
+        self,
+        *,
+        fingerprint: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RejectActivitySubmitted:
+        """Reject an activity that waits; one rejection is final. Answered with that activity."""
+        return await self._submit(
+            shapes.RejectActivitySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "fingerprint": fingerprint,
+            },
+        )
+
+    async def remove_organization_feature(
+        self,
+        *,
+        name: shapes.FeatureName,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RemoveOrganizationFeatureSubmitted:
+        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        return await self._submit(
+            shapes.RemoveOrganizationFeatureSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+            },
+        )
+
+    async def set_organization_feature(
+        self,
+        *,
+        name: shapes.FeatureName,
+        value: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SetOrganizationFeatureSubmitted:
+        """Switch a feature on, or give it another value."""
+        return await self._submit(
+            shapes.SetOrganizationFeatureSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+                "value": value,
+            },
+        )
+
+    async def update_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        mfa_policy_name: str | None = None,
+        condition: str | None = None,
+        required_authentication_methods: Sequence[shapes.RequiredAuthenticationMethodParams] | None = None,
+        order: int | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateMfaPolicySubmitted:
+        """Change an MFA policy.
+
+        What is absent stays.
+        """
+        return await self._submit(
+            shapes.UpdateMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+                "mfaPolicyName": mfa_policy_name,
+                "condition": condition,
+                "requiredAuthenticationMethods": required_authentication_methods,
+                "order": order,
+                "notes": notes,
+            },
+        )
+
+    async def update_organization_name(
+        self,
+        *,
+        organization_name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOrganizationNameSubmitted:
+        """Rename the organization."""
+        return await self._submit(
+            shapes.UpdateOrganizationNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "organizationName": organization_name,
+            },
+        )
+
+    async def update_policy(
+        self,
+        *,
+        policy_id: str,
+        policy_name: str | None = None,
+        policy_effect: shapes.Effect | None = None,
+        policy_condition: str | None = None,
+        policy_consensus: str | None = None,
+        policy_notes: str | None = None,
+        time: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePolicySubmitted:
+        """Change a policy.
+
+        What is absent stays; an empty expression is taken away.
+        """
+        return await self._submit(
+            shapes.UpdatePolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "policyId": policy_id,
+                "policyName": policy_name,
+                "policyEffect": policy_effect,
+                "policyCondition": policy_condition,
+                "policyConsensus": policy_consensus,
+                "policyNotes": policy_notes,
+                "time": time,
+            },
+        )
+
+    async def update_root_quorum(
+        self,
+        *,
+        threshold: int,
+        user_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateRootQuorumSubmitted:
+        """Choose who is in the root quorum and how many of them decide."""
+        return await self._submit(
+            shapes.UpdateRootQuorumSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "threshold": threshold,
+                "userIds": user_ids,
+            },
+        )
+
+    async def update_user(
+        self,
+        *,
+        user_id: str,
+        user_name: str | None = None,
+        user_email: str | None = None,
+        user_tag_ids: Sequence[str] | None = None,
+        user_phone_number: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserSubmitted:
+        """Change a user's name, contacts or tags.
+
+        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        """
+        return await self._submit(
+            shapes.UpdateUserSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userName": user_name,
+                "userEmail": user_email,
+                "userTagIds": user_tag_ids,
+                "userPhoneNumber": user_phone_number,
+            },
+        )
+
+    async def update_user_email(
+        self,
+        *,
+        user_id: str,
+        user_email: str,
+        verification_token: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserEmailSubmitted:
+        """Change or remove a user's e-mail address.
+
+        An empty address takes the address away.
+        """
+        return await self._submit(
+            shapes.UpdateUserEmailSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userEmail": user_email,
+                "verificationToken": verification_token,
+            },
+        )
+
+    async def update_user_name(
+        self,
+        *,
+        user_id: str,
+        user_name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserNameSubmitted:
+        """Change a user's name."""
+        return await self._submit(
+            shapes.UpdateUserNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userName": user_name,
+            },
+        )
+
+    async def update_user_phone_number(
+        self,
+        *,
+        user_id: str,
+        user_phone_number: str,
+        verification_token: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserPhoneNumberSubmitted:
+        """Change or remove a user's phone number.
+
+        An empty number takes the number away.
+        """
+        return await self._submit(
+            shapes.UpdateUserPhoneNumberSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "userPhoneNumber": user_phone_number,
+                "verificationToken": verification_token,
+            },
+        )
+
+    async def update_user_tag(
+        self,
+        *,
+        user_tag_id: str,
+        add_user_ids: Sequence[str],
+        remove_user_ids: Sequence[str],
+        new_user_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserTagSubmitted:
+        """Rename a tag, put it on users, take it off users."""
+        return await self._submit(
+            shapes.UpdateUserTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagId": user_tag_id,
+                "addUserIds": add_user_ids,
+                "removeUserIds": remove_user_ids,
+                "newUserTagName": new_user_tag_name,
             },
         )

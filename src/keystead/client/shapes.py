@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from keystead.api.enums import (
+    AccessType,
     ActivityStatus,
     AddressFormat,
     ApiKeyCurve,
@@ -20,8 +21,11 @@ from keystead.api.enums import (
     AuthenticatorTransport,
     CredentialType,
     Curve,
+    Effect,
+    FeatureName,
     PathFormat,
     SmartContractInterfaceType,
+    TagType,
     VoteSelection,
 )
 from keystead.api.parameters import (
@@ -43,11 +47,16 @@ from keystead.api.records import (
     AuthenticationMethod,
     Authenticator,
     Credential,
+    Evaluation,
     MfaPolicy,
+    MfaStatus,
     OauthProvider,
+    Policy,
+    PolicyOutcome,
     RequiredAuthenticationMethod,
     SmartContractInterface,
     Status,
+    Tag,
     Timestamp,
     User,
     Vote,
@@ -60,6 +69,7 @@ from keystead.client.activity import (
 )
 
 __all__ = [
+    "AccessType",
     "Activity",
     "ActivityResponse",
     "ActivityStatus",
@@ -68,6 +78,8 @@ __all__ = [
     "ApiKeyCurve",
     "ApiKeyParamsV2",
     "AppProof",
+    "ApproveActivityResult",
+    "ApproveActivitySubmitted",
     "Attestation",
     "AuthenticationMethod",
     "AuthenticationMethodParams",
@@ -75,53 +87,133 @@ __all__ = [
     "Authenticator",
     "AuthenticatorParamsV2",
     "AuthenticatorTransport",
+    "ClientSignature",
     "Config",
     "CreateApiKeysResult",
     "CreateApiKeysSubmitted",
     "CreateAuthenticatorsResult",
     "CreateAuthenticatorsSubmitted",
+    "CreateInvitationsResult",
+    "CreateInvitationsSubmitted",
     "CreateMfaPolicyResult",
     "CreateMfaPolicySubmitted",
     "CreateOauthProvidersResultV2",
     "CreateOauthProvidersSubmitted",
+    "CreatePoliciesResult",
+    "CreatePoliciesSubmitted",
+    "CreatePolicyIntentV3",
+    "CreatePolicyResult",
+    "CreatePolicySubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
+    "CreateSubOrganizationResultV8",
+    "CreateSubOrganizationSubmitted",
     "CreateUserTagResult",
     "CreateUserTagSubmitted",
     "CreateUsersResult",
     "CreateUsersSubmitted",
+    "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
     "Credential",
     "CredentialType",
     "Curve",
+    "DeleteApiKeysResult",
+    "DeleteApiKeysSubmitted",
+    "DeleteAuthenticatorsResult",
+    "DeleteAuthenticatorsSubmitted",
+    "DeleteInvitationResult",
+    "DeleteInvitationSubmitted",
+    "DeleteMfaPolicyResult",
+    "DeleteMfaPolicySubmitted",
+    "DeleteOauthProvidersResult",
+    "DeleteOauthProvidersSubmitted",
+    "DeletePoliciesResult",
+    "DeletePoliciesSubmitted",
+    "DeletePolicyResult",
+    "DeletePolicySubmitted",
+    "DeleteSmartContractInterfaceResult",
+    "DeleteSmartContractInterfaceSubmitted",
+    "DeleteSubOrganizationResult",
+    "DeleteSubOrganizationSubmitted",
+    "DeleteUserTagsResult",
+    "DeleteUserTagsSubmitted",
+    "DeleteUsersResult",
+    "DeleteUsersSubmitted",
+    "Effect",
+    "Evaluation",
     "Feature",
+    "FeatureName",
+    "GetApiKeyResponse",
+    "GetApiKeysResponse",
     "GetAuthenticatorResponse",
+    "GetAuthenticatorsResponse",
     "GetBootProofResponse",
+    "GetMfaPoliciesResponse",
+    "GetMfaPolicyResponse",
+    "GetMfaStatusResponse",
+    "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
+    "GetPolicyEvaluationsResponse",
+    "GetPolicyResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
     "GetWalletResponse",
+    "InvitationParams",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
+    "ListPoliciesResponse",
     "ListSmartContractInterfacesResponse",
+    "ListSuborgsResponse",
+    "ListUserTagsResponse",
     "ListUsersResponse",
+    "ListVerifiedSuborgsResponse",
     "ListWalletAccountsResponse",
     "ListWalletsResponse",
     "MfaPolicy",
+    "MfaStatus",
     "OauthProvider",
     "OauthProviderParamsV2",
     "OidcClaims",
     "Pagination",
     "PathFormat",
+    "Policy",
+    "PolicyOutcome",
     "Quorum",
+    "RejectActivityResult",
+    "RejectActivitySubmitted",
+    "RemoveOrganizationFeatureResult",
+    "RemoveOrganizationFeatureSubmitted",
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
+    "RootUserParamsV5",
+    "SetOrganizationFeatureResult",
+    "SetOrganizationFeatureSubmitted",
     "SmartContractInterface",
     "SmartContractInterfaceType",
     "Status",
+    "Tag",
+    "TagType",
     "Timestamp",
+    "UpdateMfaPolicyResult",
+    "UpdateMfaPolicySubmitted",
+    "UpdateOrganizationNameResult",
+    "UpdateOrganizationNameSubmitted",
+    "UpdatePolicyResultV2",
+    "UpdatePolicySubmitted",
+    "UpdateRootQuorumResult",
+    "UpdateRootQuorumSubmitted",
+    "UpdateUserEmailResult",
+    "UpdateUserEmailSubmitted",
+    "UpdateUserNameResult",
+    "UpdateUserNameSubmitted",
+    "UpdateUserPhoneNumberResult",
+    "UpdateUserPhoneNumberSubmitted",
+    "UpdateUserResult",
+    "UpdateUserSubmitted",
+    "UpdateUserTagResult",
+    "UpdateUserTagSubmitted",
     "User",
     "UserParamsV4",
     "Vote",
@@ -133,12 +225,40 @@ __all__ = [
 ]
 
 
+class GetApiKeyResponse(Wire, frozen=True):
+    api_key: ApiKey
+
+
+class GetApiKeysResponse(Wire, frozen=True):
+    api_keys: tuple[ApiKey, ...]
+
+
 class GetAuthenticatorResponse(Wire, frozen=True):
     authenticator: Authenticator
 
 
+class GetAuthenticatorsResponse(Wire, frozen=True):
+    authenticators: tuple[Authenticator, ...]
+
+
 class GetBootProofResponse(Wire, frozen=True):
     boot_proof: dict[str, str]
+
+
+class GetMfaPoliciesResponse(Wire, frozen=True):
+    mfa_policies: tuple[MfaPolicy, ...]
+
+
+class GetMfaPolicyResponse(Wire, frozen=True):
+    mfa_policy: MfaPolicy
+
+
+class GetMfaStatusResponse(Wire, frozen=True):
+    mfa_statuses: tuple[MfaStatus, ...]
+
+
+class GetOauthProvidersResponse(Wire, frozen=True):
+    oauth_providers: tuple[OauthProvider, ...]
 
 
 class Feature(Wire, frozen=True):
@@ -158,6 +278,14 @@ class Config(Wire, frozen=True):
 
 class GetOrganizationConfigsResponse(Wire, frozen=True):
     configs: Config
+
+
+class GetPolicyResponse(Wire, frozen=True):
+    policy: Policy
+
+
+class GetPolicyEvaluationsResponse(Wire, frozen=True):
+    policy_evaluations: tuple[Evaluation, ...]
 
 
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
@@ -184,12 +312,28 @@ class ListAppProofsResponse(Wire, frozen=True):
     app_proofs: tuple[AppProof, ...]
 
 
+class ListPoliciesResponse(Wire, frozen=True):
+    policies: tuple[Policy, ...]
+
+
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
     smart_contract_interfaces: tuple[SmartContractInterface, ...]
 
 
+class ListSuborgsResponse(Wire, frozen=True):
+    organization_ids: tuple[str, ...]
+
+
+class ListUserTagsResponse(Wire, frozen=True):
+    user_tags: tuple[Tag, ...]
+
+
 class ListUsersResponse(Wire, frozen=True):
     users: tuple[User, ...]
+
+
+class ListVerifiedSuborgsResponse(Wire, frozen=True):
+    organization_ids: tuple[str, ...]
 
 
 class ListWalletAccountsResponse(Wire, frozen=True):
@@ -207,12 +351,28 @@ class WhoamiResponse(Wire, frozen=True):
     username: str
 
 
+class ApproveActivityResult(Wire, frozen=True):
+    """Nothing of its own: the answer is the activity voted on."""
+
+
 class CreateApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
 
 class CreateAuthenticatorsResult(Wire, frozen=True):
     authenticator_ids: tuple[str, ...]
+
+
+class InvitationParams(Wire, frozen=True):
+    receiver_user_name: str
+    receiver_user_email: str
+    receiver_user_tags: tuple[str, ...]
+    access_type: AccessType
+    sender_user_id: str
+
+
+class CreateInvitationsResult(Wire, frozen=True):
+    invitation_ids: tuple[str, ...]
 
 
 class CreateMfaPolicyResult(Wire, frozen=True):
@@ -223,8 +383,62 @@ class CreateOauthProvidersResultV2(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
 
+class CreatePolicyIntentV3(Wire, frozen=True):
+    """An expression that is absent or empty says nothing, which is true."""
+
+    policy_name: str
+    effect: Effect
+    notes: str | None = None
+    condition: str | None = None
+    consensus: str | None = None
+    time: str | None = None
+
+
+class CreatePoliciesResult(Wire, frozen=True):
+    policy_ids: tuple[str, ...]
+
+
+class CreatePolicyResult(Wire, frozen=True):
+    policy_id: str
+
+
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
+
+
+class RootUserParamsV5(Wire, frozen=True):
+    user_name: str
+    api_keys: tuple[ApiKeyParamsV2, ...]
+    authenticators: tuple[AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[OauthProviderParamsV2, ...]
+    user_email: str | None = None
+    user_phone_number: str | None = None
+
+
+class CreateWalletIntent(Wire, frozen=True):
+    """`mnemonic_length`: 12, 15, 18, 21 or 24 words."""
+
+    wallet_name: str
+    accounts: tuple[WalletAccountParams, ...]
+    mnemonic_length: int | None = None
+
+
+class ClientSignature(Wire, frozen=True):
+    public_key: str
+    scheme: str
+    message: str
+    signature: str
+
+
+class CreateWalletResult(Wire, frozen=True):
+    wallet_id: str
+    addresses: tuple[str, ...]
+
+
+class CreateSubOrganizationResultV8(Wire, frozen=True):
+    sub_organization_id: str
+    root_user_ids: tuple[str, ...]
+    wallet: CreateWalletResult | None = None
 
 
 class CreateUserTagResult(Wire, frozen=True):
@@ -248,9 +462,109 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-class CreateWalletResult(Wire, frozen=True):
-    wallet_id: str
-    addresses: tuple[str, ...]
+class DeleteApiKeysResult(Wire, frozen=True):
+    api_key_ids: tuple[str, ...]
+
+
+class DeleteAuthenticatorsResult(Wire, frozen=True):
+    authenticator_ids: tuple[str, ...]
+
+
+class DeleteInvitationResult(Wire, frozen=True):
+    invitation_id: str
+
+
+class DeleteMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+class DeleteOauthProvidersResult(Wire, frozen=True):
+    provider_ids: tuple[str, ...]
+
+
+class DeletePoliciesResult(Wire, frozen=True):
+    policy_ids: tuple[str, ...]
+
+
+class DeletePolicyResult(Wire, frozen=True):
+    policy_id: str
+
+
+class DeleteSmartContractInterfaceResult(Wire, frozen=True):
+    smart_contract_interface_id: str
+
+
+class DeleteSubOrganizationResult(Wire, frozen=True):
+    sub_organization_uuid: str
+
+
+class DeleteUserTagsResult(Wire, frozen=True):
+    """`user_ids`: the users who lost a tag."""
+
+    user_tag_ids: tuple[str, ...]
+    user_ids: tuple[str, ...]
+
+
+class DeleteUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
+
+
+class RejectActivityResult(Wire, frozen=True):
+    """Nothing of its own: the answer is the activity voted on."""
+
+
+class RemoveOrganizationFeatureResult(Wire, frozen=True):
+    features: tuple[Feature, ...]
+
+
+class SetOrganizationFeatureResult(Wire, frozen=True):
+    features: tuple[Feature, ...]
+
+
+class UpdateMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+class UpdateOrganizationNameResult(Wire, frozen=True):
+    organization_id: str
+    organization_name: str
+
+
+class UpdatePolicyResultV2(Wire, frozen=True):
+    policy_id: str
+
+
+class UpdateRootQuorumResult(Wire, frozen=True):
+    pass
+
+
+class UpdateUserResult(Wire, frozen=True):
+    user_id: str
+
+
+class UpdateUserEmailResult(Wire, frozen=True):
+    user_id: str
+
+
+class UpdateUserNameResult(Wire, frozen=True):
+    user_id: str
+
+
+class UpdateUserPhoneNumberResult(Wire, frozen=True):
+    user_id: str
+
+
+class UpdateUserTagResult(Wire, frozen=True):
+    user_tag_id: str
+
+
+class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
+    """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
+
+    operation = "approve_activity"
+    activity_type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
+    result_key = "approveActivityResult"
+    result_struct = ApproveActivityResult
 
 
 class CreateApiKeysSubmitted(Submitted[CreateApiKeysResult]):
@@ -279,6 +593,19 @@ class CreateAuthenticatorsSubmitted(Submitted[CreateAuthenticatorsResult]):
         return self.result.authenticator_ids
 
 
+class CreateInvitationsSubmitted(Submitted[CreateInvitationsResult]):
+    """Record invitations. Nothing is sent."""
+
+    operation = "create_invitations"
+    activity_type = "ACTIVITY_TYPE_CREATE_INVITATIONS"
+    result_key = "createInvitationsResult"
+    result_struct = CreateInvitationsResult
+
+    @property
+    def invitation_ids(self) -> tuple[str, ...]:
+        return self.result.invitation_ids
+
+
 class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
     """Record which further proofs a user's activities shall need."""
 
@@ -305,6 +632,32 @@ class CreateOauthProvidersSubmitted(Submitted[CreateOauthProvidersResultV2]):
         return self.result.provider_ids
 
 
+class CreatePoliciesSubmitted(Submitted[CreatePoliciesResult]):
+    """Add several policies, all or none."""
+
+    operation = "create_policies"
+    activity_type = "ACTIVITY_TYPE_CREATE_POLICIES"
+    result_key = "createPoliciesResult"
+    result_struct = CreatePoliciesResult
+
+    @property
+    def policy_ids(self) -> tuple[str, ...]:
+        return self.result.policy_ids
+
+
+class CreatePolicySubmitted(Submitted[CreatePolicyResult]):
+    """Add a policy."""
+
+    operation = "create_policy"
+    activity_type = "ACTIVITY_TYPE_CREATE_POLICY_V3"
+    result_key = "createPolicyResult"
+    result_struct = CreatePolicyResult
+
+    @property
+    def policy_id(self) -> str:
+        return self.result.policy_id
+
+
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
     """Store the ABI or IDL of a contract, so that policies can read calls to it."""
 
@@ -316,6 +669,27 @@ class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfa
     @property
     def smart_contract_interface_id(self) -> str:
         return self.result.smart_contract_interface_id
+
+
+class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV8]):
+    """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
+
+    operation = "create_sub_organization"
+    activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8"
+    result_key = "createSubOrganizationResultV8"
+    result_struct = CreateSubOrganizationResultV8
+
+    @property
+    def sub_organization_id(self) -> str:
+        return self.result.sub_organization_id
+
+    @property
+    def root_user_ids(self) -> tuple[str, ...]:
+        return self.result.root_user_ids
+
+    @property
+    def wallet(self) -> CreateWalletResult | None:
+        return self.result.wallet
 
 
 class CreateUserTagSubmitted(Submitted[CreateUserTagResult]):
@@ -363,3 +737,302 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
     @property
     def addresses(self) -> tuple[str, ...]:
         return self.result.addresses
+
+
+class DeleteApiKeysSubmitted(Submitted[DeleteApiKeysResult]):
+    """Delete API keys of a user, who must keep a lasting credential."""
+
+    operation = "delete_api_keys"
+    activity_type = "ACTIVITY_TYPE_DELETE_API_KEYS"
+    result_key = "deleteApiKeysResult"
+    result_struct = DeleteApiKeysResult
+
+    @property
+    def api_key_ids(self) -> tuple[str, ...]:
+        return self.result.api_key_ids
+
+
+class DeleteAuthenticatorsSubmitted(Submitted[DeleteAuthenticatorsResult]):
+    """Delete passkeys of a user, who must keep a lasting credential."""
+
+    operation = "delete_authenticators"
+    activity_type = "ACTIVITY_TYPE_DELETE_AUTHENTICATORS"
+    result_key = "deleteAuthenticatorsResult"
+    result_struct = DeleteAuthenticatorsResult
+
+    @property
+    def authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.authenticator_ids
+
+
+class DeleteInvitationSubmitted(Submitted[DeleteInvitationResult]):
+    """Delete an invitation."""
+
+    operation = "delete_invitation"
+    activity_type = "ACTIVITY_TYPE_DELETE_INVITATION"
+    result_key = "deleteInvitationResult"
+    result_struct = DeleteInvitationResult
+
+    @property
+    def invitation_id(self) -> str:
+        return self.result.invitation_id
+
+
+class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
+    """Delete an MFA policy."""
+
+    operation = "delete_mfa_policy"
+    activity_type = "ACTIVITY_TYPE_DELETE_MFA_POLICY"
+    result_key = "deleteMfaPolicyResult"
+    result_struct = DeleteMfaPolicyResult
+
+    @property
+    def mfa_policy_id(self) -> str:
+        return self.result.mfa_policy_id
+
+
+class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
+    """Detach identities from a user, who must keep a lasting credential."""
+
+    operation = "delete_oauth_providers"
+    activity_type = "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS"
+    result_key = "deleteOauthProvidersResult"
+    result_struct = DeleteOauthProvidersResult
+
+    @property
+    def provider_ids(self) -> tuple[str, ...]:
+        return self.result.provider_ids
+
+
+class DeletePoliciesSubmitted(Submitted[DeletePoliciesResult]):
+    """Delete several policies, all or none."""
+
+    operation = "delete_policies"
+    activity_type = "ACTIVITY_TYPE_DELETE_POLICIES"
+    result_key = "deletePoliciesResult"
+    result_struct = DeletePoliciesResult
+
+    @property
+    def policy_ids(self) -> tuple[str, ...]:
+        return self.result.policy_ids
+
+
+class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
+    """Delete a policy."""
+
+    operation = "delete_policy"
+    activity_type = "ACTIVITY_TYPE_DELETE_POLICY"
+    result_key = "deletePolicyResult"
+    result_struct = DeletePolicyResult
+
+    @property
+    def policy_id(self) -> str:
+        return self.result.policy_id
+
+
+class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
+    """Delete the ABI or IDL of a contract."""
+
+    operation = "delete_smart_contract_interface"
+    activity_type = "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE"
+    result_key = "deleteSmartContractInterfaceResult"
+    result_struct = DeleteSmartContractInterfaceResult
+
+    @property
+    def smart_contract_interface_id(self) -> str:
+        return self.result.smart_contract_interface_id
+
+
+class DeleteSubOrganizationSubmitted(Submitted[DeleteSubOrganizationResult]):
+    """Delete the sub-organization that this is submitted in, with everything it holds."""
+
+    operation = "delete_sub_organization"
+    activity_type = "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION"
+    result_key = "deleteSubOrganizationResult"
+    result_struct = DeleteSubOrganizationResult
+
+    @property
+    def sub_organization_uuid(self) -> str:
+        return self.result.sub_organization_uuid
+
+
+class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
+    """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+
+    operation = "delete_user_tags"
+    activity_type = "ACTIVITY_TYPE_DELETE_USER_TAGS"
+    result_key = "deleteUserTagsResult"
+    result_struct = DeleteUserTagsResult
+
+    @property
+    def user_tag_ids(self) -> tuple[str, ...]:
+        return self.result.user_tag_ids
+
+    @property
+    def user_ids(self) -> tuple[str, ...]:
+        return self.result.user_ids
+
+
+class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
+    """Delete users; members of the root quorum stay."""
+
+    operation = "delete_users"
+    activity_type = "ACTIVITY_TYPE_DELETE_USERS"
+    result_key = "deleteUsersResult"
+    result_struct = DeleteUsersResult
+
+    @property
+    def user_ids(self) -> tuple[str, ...]:
+        return self.result.user_ids
+
+
+class RejectActivitySubmitted(Submitted[RejectActivityResult]):
+    """Reject an activity that waits; one rejection is final. Answered with that activity."""
+
+    operation = "reject_activity"
+    activity_type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
+    result_key = "rejectActivityResult"
+    result_struct = RejectActivityResult
+
+
+class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
+    """Switch a feature off. Users who could log in by it alone must have another way first."""
+
+    operation = "remove_organization_feature"
+    activity_type = "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE"
+    result_key = "removeOrganizationFeatureResult"
+    result_struct = RemoveOrganizationFeatureResult
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return self.result.features
+
+
+class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
+    """Switch a feature on, or give it another value."""
+
+    operation = "set_organization_feature"
+    activity_type = "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE"
+    result_key = "setOrganizationFeatureResult"
+    result_struct = SetOrganizationFeatureResult
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return self.result.features
+
+
+class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
+    """Change an MFA policy."""
+
+    operation = "update_mfa_policy"
+    activity_type = "ACTIVITY_TYPE_UPDATE_MFA_POLICY"
+    result_key = "updateMfaPolicyResult"
+    result_struct = UpdateMfaPolicyResult
+
+    @property
+    def mfa_policy_id(self) -> str:
+        return self.result.mfa_policy_id
+
+
+class UpdateOrganizationNameSubmitted(Submitted[UpdateOrganizationNameResult]):
+    """Rename the organization."""
+
+    operation = "update_organization_name"
+    activity_type = "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME"
+    result_key = "updateOrganizationNameResult"
+    result_struct = UpdateOrganizationNameResult
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+
+class UpdatePolicySubmitted(Submitted[UpdatePolicyResultV2]):
+    """Change a policy."""
+
+    operation = "update_policy"
+    activity_type = "ACTIVITY_TYPE_UPDATE_POLICY_V2"
+    result_key = "updatePolicyResultV2"
+    result_struct = UpdatePolicyResultV2
+
+    @property
+    def policy_id(self) -> str:
+        return self.result.policy_id
+
+
+class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):
+    """Choose who is in the root quorum and how many of them decide."""
+
+    operation = "update_root_quorum"
+    activity_type = "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM"
+    result_key = "updateRootQuorumResult"
+    result_struct = UpdateRootQuorumResult
+
+
+class UpdateUserSubmitted(Submitted[UpdateUserResult]):
+    """Change a user's name, contacts or tags."""
+
+    operation = "update_user"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER"
+    result_key = "updateUserResult"
+    result_struct = UpdateUserResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
+class UpdateUserEmailSubmitted(Submitted[UpdateUserEmailResult]):
+    """Change or remove a user's e-mail address."""
+
+    operation = "update_user_email"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER_EMAIL"
+    result_key = "updateUserEmailResult"
+    result_struct = UpdateUserEmailResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
+class UpdateUserNameSubmitted(Submitted[UpdateUserNameResult]):
+    """Change a user's name."""
+
+    operation = "update_user_name"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER_NAME"
+    result_key = "updateUserNameResult"
+    result_struct = UpdateUserNameResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
+class UpdateUserPhoneNumberSubmitted(Submitted[UpdateUserPhoneNumberResult]):
+    """Change or remove a user's phone number."""
+
+    operation = "update_user_phone_number"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER"
+    result_key = "updateUserPhoneNumberResult"
+    result_struct = UpdateUserPhoneNumberResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
+class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
+    """Rename a tag, put it on users, take it off users."""
+
+    operation = "update_user_tag"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER_TAG"
+    result_key = "updateUserTagResult"
+    result_struct = UpdateUserTagResult
+
+    @property
+    def user_tag_id(self) -> str:
+        return self.result.user_tag_id

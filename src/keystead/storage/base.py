@@ -17,7 +17,7 @@ from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
-from keystead.api.records import WalletAccount
+from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization, Version
@@ -26,6 +26,7 @@ from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import Filter, Side
 from keystead.storage.statements import reads
+from keystead.storage.steps import Rows
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value that names the organization the instance was founded with."""
@@ -45,8 +46,8 @@ class Pending(msgspec.Struct, frozen=True):
     """A commit handed in: whose turn it is in, its rows, what the cache may keep of it, and who waits."""
 
     organization_id: str
-    rows: rows.Rows
-    after: Organization | None
+    rows: Rows
+    afterwards: tuple[Organization, ...]
     future: asyncio.Future[CommitOutcome]
 
 
@@ -92,20 +93,21 @@ class DatabaseStore(ABC):
         """A place for encoded answers about this very version; it is dropped with it."""
         return self._cache.answers(organization)
 
-    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None:
-        """Every record newer than this version, as of one moment. None if there is no such organization."""
-        found = await self._select(self._reads.changed_since, id=organization_id, version=version_number)
+    async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
+        """What is newer than this version, or every record, as of one moment. None: no such organization."""
+        statement = self._reads.whole if version_number is None else self._reads.changed_since
+        found = await self._select(statement, id=organization_id, version=version_number)
         if not found:
             return None
         number, changed_by = found[0][:2]
-        records = [rows.record_from(kind, body) for _, _, kind, body in found if kind is not None]
-        return ChangedSince(Version(number, changed_by), records)
+        changes = [rows.change_from(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
+        return ChangedSince(Version(number, changed_by), changes)
 
     # Commits.
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        after = commit.change.after if commit.change is not None else None
-        return self._promise(commit.organization_id, rows.of_commit(commit), after)
+        afterwards = tuple(change.after for change in (commit.change, commit.founding) if change is not None)
+        return self._promise(commit.organization_id, rows.of_commit(commit), afterwards)
 
     async def found(
         self,
@@ -120,21 +122,22 @@ class DatabaseStore(ABC):
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         founding = rows.of_founding(organization, attachments, lookups, named)
-        outcome = await self._promise(organization.id, founding, organization)
+        outcome = await self._promise(organization.id, founding, (organization,))
         return outcome is CommitOutcome.COMMITTED
 
     def _promise(
-        self, organization_id: str, written: rows.Rows, after: Organization | None
+        self, organization_id: str, written: Rows, afterwards: tuple[Organization, ...]
     ) -> asyncio.Future[CommitOutcome]:
         future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
-        self._hand_in(Pending(organization_id, written, after, future))
+        self._hand_in(Pending(organization_id, written, afterwards, future))
         return future
 
     def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:
         """On the event loop: tell whoever waits."""
         for pending, outcome in settled:
-            if outcome is CommitOutcome.COMMITTED and pending.after is not None:
-                self._cache.keep(pending.after)
+            if outcome is CommitOutcome.COMMITTED:
+                for organization in pending.afterwards:
+                    self._cache.keep(organization)
             if pending.future.done():  # its caller gave up
                 continue
             if isinstance(outcome, CommitOutcome):
@@ -178,6 +181,12 @@ class DatabaseStore(ABC):
         )
         return rows.activities_from(found)
 
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        found = await self._select(
+            self._reads.evaluations, organization_id=organization_id, activity_id=activity_id
+        )
+        return [rows.evaluation_from(row) for row in found]
+
     # What belongs to an organization and is read by page.
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
@@ -220,10 +229,27 @@ class DatabaseStore(ABC):
         return rows.account_from(found[0]) if found else None
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
+
+    async def suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str] | None:
+        cursor = page.before or page.after
+        # Any of the parent's will do: by when the next page is asked for, the value may have led elsewhere.
+        if cursor is not None and not await self._select(
+            self._reads.has_suborganization, organization_id=parent_id, id=cursor
+        ):
+            return None
+        values = {} if found_by is None else {"kind": found_by[0].value, "value": found_by[1]}
         found = await self._select(
-            self._reads.suborganizations, parent_id=parent_id, kind=kind.value, value=value, limit=2
+            self._reads.suborganization_pages[found_by is not None, Side.BELOW if page.before else Side.ABOVE],
+            organization_id=parent_id,
+            cursor=cursor or _LOWEST,
+            limit=page.limit,
+            **values,
         )
-        return [row[0] for row in found]
+        ids = [row[0] for row in found]
+        return ids[::-1] if page.before else ids
 
     # The instance.
 

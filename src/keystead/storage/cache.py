@@ -9,16 +9,33 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args, get_origin
 
 import msgspec
+from immutables import Map
 
-from keystead.organizations.organization import Organization, Put, Record, Version, apply, founded
+from keystead.api.records import User
+from keystead.organizations.organization import (
+    KIND_OF,
+    Change,
+    Organization,
+    Put,
+    Remove,
+    Version,
+    apply,
+    founded,
+    records_of,
+)
 
 # Measured: what a record takes as Python values, and about as much again for the answers that list it.
 _USER_BYTES = 2_000
 _CREDENTIAL_BYTES = 2_500
 _SMALL_RECORD_BYTES = 1_500
+_SMALL_RECORDS = [
+    field.name
+    for field in msgspec.structs.fields(Organization)
+    if get_origin(field.type) is Map and get_args(field.type)[1] in KIND_OF and field.name != "users"
+]
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +46,13 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedSince(msgspec.Struct, frozen=True):
-    """The newest version of an organization, and every record that is newer than the version asked about."""
+    """The newest version of an organization, and what became of each record after the version asked about.
+
+    In no order. A removed record need not have been there in that version.
+    """
 
     version: Version
-    records: Sequence[Record]
+    changes: Sequence[Change]
 
 
 class Source(Protocol):
@@ -40,7 +60,9 @@ class Source(Protocol):
 
     async def version(self, organization_id: str) -> Version | None: ...
 
-    async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None: ...
+    async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
+        """None asks for every record that is there."""
+        ...
 
 
 class _Entry:
@@ -111,13 +133,14 @@ class OrganizationCache:
             clearings = self._clearings
             entry = self._entries.get(organization_id)
             known = entry.organization if entry is not None else None
-            found = await self._source.changed_since(organization_id, known.version.number if known else -1)
+            found = await self._source.changed_since(organization_id, known.version.number if known else None)
             if found is None:
                 return None
             if known is None:
-                return self.keep(founded(organization_id, found.version, found.records))
+                records = [change.record for change in found.changes if isinstance(change, Put)]
+                return self.keep(founded(organization_id, found.version, records))
             if clearings == self._clearings:
-                return self.keep(apply(known, [Put(record) for record in found.records], found.version))
+                return self.keep(apply(known, _steps(known, found.changes), found.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Keep a committed version, unless a newer one is here; the newer of the two."""
@@ -151,9 +174,25 @@ class OrganizationCache:
             self._bytes -= entry.bytes
 
 
+def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
+    """The changes as `apply` takes them, which were collected over several versions and are in no order.
+
+    A credential may have passed from one user to another meanwhile: so everybody's old state goes before anybody's
+    new one comes.
+    """
+    puts = [change for change in changes if isinstance(change, Put)]
+    removals = [change for change in changes if isinstance(change, Remove)]
+    if removals:
+        there = {(type(record), KIND_OF[type(record)].id_of(record)) for record in records_of(known)}
+        removals = [removal for removal in removals if (removal.kind, removal.id) in there]
+    users = [put.record.user_id for put in puts if isinstance(put.record, User)]
+    replaced = [Remove(User, user_id) for user_id in users if user_id in known.users]
+    return [*removals, *replaced, *puts]
+
+
 def estimated_bytes(organization: Organization) -> int:
     credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    small = len(organization.tags) + len(organization.wallets) + len(organization.contract_interfaces)
+    small = sum(len(getattr(organization, name)) for name in _SMALL_RECORDS)
     return (
         (len(organization.users) + 1) * _USER_BYTES + credentials * _CREDENTIAL_BYTES + small * _SMALL_RECORD_BYTES
     )

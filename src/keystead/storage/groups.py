@@ -9,19 +9,28 @@ from collections.abc import Iterable
 
 import msgspec
 
+from keystead.storage import tables
 from keystead.storage.dialects import Row
-from keystead.storage.rows import Move, Rows
+from keystead.storage.steps import Move, Revision, Rows
+
+_KEY_LENGTHS = {
+    table.name: len(table.primary_key.columns) for table in (tables.record, tables.interface_text, tables.lookup)
+}
+"""Tables in which a later commit may replace or delete what an earlier one wrote: how long their keys are."""
 
 
 class Group(msgspec.Struct, frozen=True):
-    """What one transaction writes: at most one move per organization, and each row once.
+    """What one transaction writes: at most one step per organization and per activity, and each row once.
 
-    `moves` are in order of organization ids: every process locks organizations in this order, so that no two
-    transactions wait for each other.
+    Steps are in order of ids, new activities in order of fingerprints: every process locks them in this order, so
+    that no two transactions wait for each other. `gone` are keys of rows to delete; none of them is in `rows`.
     """
 
     moves: list[Move]
+    revisions: list[Revision]
     rows: dict[str, list[Row]]
+    gone: dict[str, list[Row]]
+    dissolved: list[str]
 
 
 def gather(commits: Iterable[Rows]) -> Group | None:
@@ -29,23 +38,44 @@ def gather(commits: Iterable[Rows]) -> Group | None:
 
     A chain of moves of one organization, each beginning where the one before ended, is one move from its first
     version to its last: inside a transaction nobody sees the versions between. For the same reason only the last
-    state of a record is written.
+    state of a record, a text or a look-up is written. Activities do not chain: who revises one has read it.
     """
-    moves: dict[str, Move] = {}
+    moves: dict[Row, Move] = {}
+    revisions: dict[Row, Revision] = {}
     rows: dict[str, list[Row]] = {}
-    records: dict[tuple[str, str, str], Row] = {}
+    last: dict[tuple[str, Row], Row | None] = {}
+    dissolved: list[str] = []
     for commit in commits:
         if (move := commit.move) is not None:
-            if (earlier := moves.get(move.organization_id)) is not None:
-                if earlier.after != move.before:
+            if (earlier := moves.get(move.key())) is not None:
+                if earlier.after != move.before or move.organization_id in dissolved:
                     return None
                 move = Move(move.organization_id, earlier.before, move.after)
-            moves[move.organization_id] = move
+            moves[move.key()] = move
+        if (revision := commit.revision) is not None:
+            if revision.key() in revisions:
+                return None
+            revisions[revision.key()] = revision
+        for place in commit.gone:
+            last[place] = None
         for table, row in commit.rows:
-            if table == "record":
-                records[row[:3]] = row
+            if table in _KEY_LENGTHS:
+                last[table, row[: _KEY_LENGTHS[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
-    if records:
-        rows["record"] = list(records.values())
-    return Group([moves[organization_id] for organization_id in sorted(moves)], rows)
+        dissolved.extend(commit.dissolved)
+    gone: dict[str, list[Row]] = {}
+    for (table, key), last_row in last.items():
+        if last_row is None:
+            gone.setdefault(table, []).append(key)
+        else:
+            rows.setdefault(table, []).append(last_row)
+    if "activity" in rows:
+        rows["activity"].sort(key=_organization_and_fingerprint)
+    return Group(
+        [moves[key] for key in sorted(moves)], [revisions[key] for key in sorted(revisions)], rows, gone, dissolved
+    )
+
+
+def _organization_and_fingerprint(activity: Row) -> Row:
+    return activity[0], activity[2]

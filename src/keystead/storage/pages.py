@@ -1,4 +1,4 @@
-"""The statements that read long lists by page: activities, wallet accounts. Their cost does not grow with the list.
+"""The statements that read long lists by page: activities, accounts, sub-organizations. Longer lists cost no more.
 
 Here: these selects. Not here: how a page's arguments become parameters (`reads`), and every other statement.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, select
 
 from keystead.storage.dialects import Dialect, Statement
-from keystead.storage.tables import activity, vote, wallet_account
+from keystead.storage.tables import activity, lookup, organization, vote, wallet_account
 
 
 class Filter(Enum):
@@ -64,6 +64,23 @@ def account_page(dialect: Dialect, of_wallet: bool, side: Side) -> Statement:
     if of_wallet:
         bodies = bodies.where(wallet_account.c.wallet_id == bindparam("wallet_id"))
     return dialect.compile(bodies)
+
+
+def suborganization_page(dialect: Dialect, found_by_value: bool, side: Side) -> Statement:
+    """The ids of the `limit` sub-organizations nearest to the cursor, in the order of their distance from it.
+
+    `organization_id` is the parent's. Several holders may lead to one organization by the same value.
+    """
+    if not found_by_value:
+        return dialect.compile(
+            _nearest(select(organization.c.id), organization.c.parent_id, organization.c.id, side)
+        )
+    found = select(lookup.c.organization_id).distinct()
+    return dialect.compile(
+        _nearest(found, lookup.c.parent_id, lookup.c.organization_id, side).where(
+            lookup.c.kind == bindparam("kind"), lookup.c.value == bindparam("value")
+        )
+    )
 
 
 def _nearest(

@@ -5,8 +5,9 @@ Here: the lanes and their transactions. Not here: reading (`postgres`), which co
 Why a commit is safe at READ COMMITTED: an organization's row is locked by the compare-and-swap of its version
 (or just before it, where several organizations move at once). A transaction that finds the row locked waits, and
 then judges the row that the other one left: if that committed, the version differs and this one moves nothing.
-Records and attachments are written only under that lock. Fingerprints have a unique index, whose insert waits
-for another insert of the same fingerprint to commit or not.
+Records and attachments are written only under that lock. An activity's row is locked in the same way by the
+compare-and-swap of its revision, and its votes are written only under that. Fingerprints have a unique index, whose
+insert waits for another insert of the same fingerprint to commit or not.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ from keystead.storage.base import Pending, unwritten
 from keystead.storage.dialects import PostgresDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.writes import IF_SKIPPED, locked_versions, move, postgres_inserts
+from keystead.storage.steps import Move, Revision
+from keystead.storage.writes import (
+    IF_SKIPPED,
+    Swap,
+    activity_swap,
+    deletions,
+    dissolution,
+    organization_swap,
+    postgres_inserts,
+)
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -41,9 +51,11 @@ class PostgresCommitter:
         lanes: int,
     ) -> None:
         self._connections = connections
-        self._move = move(dialect)
-        self._locked_versions = locked_versions(dialect).sql
+        self._move = organization_swap(dialect)
+        self._revise = activity_swap(dialect)
         self._inserts = postgres_inserts(dialect)
+        self._deletions = deletions(dialect)
+        self._dissolution = dissolution(dialect)
         self._settle = settle
         self._lanes: list[asyncio.Queue[Pending | None]] = [asyncio.Queue() for _ in range(lanes)]
         self._tasks = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
@@ -104,29 +116,34 @@ class PostgresCommitter:
             return outcome
 
     async def _write(self, connection: Any, group: Group) -> CommitOutcome:
-        if group.moves and not await self._moved(connection, group):
-            return CommitOutcome.CONFLICT
+        for swap, steps in ((self._move, group.moves), (self._revise, group.revisions)):
+            if steps and not await _swapped(connection, swap, steps):
+                return CommitOutcome.CONFLICT
         for table, sql in self._inserts.items():
             if rows := group.rows.get(table):
                 status = await connection.execute(sql, *zip(*rows, strict=True))
                 if table in IF_SKIPPED and _count(status) != len(rows):
                     return IF_SKIPPED[table]
+        for table, keys in group.gone.items():
+            await connection.executemany(self._deletions[table], keys)
+        for organization_id in group.dissolved:
+            for sql in self._dissolution:
+                await connection.execute(sql, organization_id)
         return CommitOutcome.COMMITTED
 
-    async def _moved(self, connection: Any, group: Group) -> bool:
-        arguments = [self._move.arguments(step.parameters()) for step in group.moves]
-        if len(arguments) == 1:
-            return _count(await connection.execute(self._move.sql, *arguments[0])) == 1
-        # Locked in order of ids, as every process does, so that two groups never wait for each other; the rows
-        # come back as they are once locked. Then the updates are certain, and need one round trip together.
-        found = await connection.fetch(self._locked_versions, [step.organization_id for step in group.moves])
-        newest = {organization_id: (number, changed_by) for organization_id, number, changed_by in found}
-        if any(
-            newest.get(step.organization_id) != (step.before.number, step.before.changed_by) for step in group.moves
-        ):
-            return False
-        await connection.executemany(self._move.sql, arguments)
-        return True
+
+async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move] | Sequence[Revision]) -> bool:
+    arguments = [swap.update.arguments(step.parameters()) for step in steps]
+    if len(arguments) == 1:
+        return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
+    # Locked in order of ids, as every process does, so that two groups never wait for each other; the rows
+    # come back as they are once locked. Then the updates are certain, and need one round trip together.
+    keys = zip(*[step.key() for step in steps], strict=True)
+    found = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
+    if any(step.expected() not in found for step in steps):
+        return False
+    await connection.executemany(swap.update.sql, arguments)
+    return True
 
 
 def _count(status: str) -> int:

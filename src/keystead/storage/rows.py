@@ -12,63 +12,72 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from keystead.activities.activity import Activity
+from keystead.activities.activity import Activity, Proof
 from keystead.activities.store import Commit, OrganizationChange
 from keystead.api.enums import ActivityStatus
-from keystead.api.records import AppProof, Status, Vote, WalletAccount
-from keystead.organizations.attachments import Attachment, InterfaceText, NewAccount, SealedSecret
+from keystead.api.records import AppProof, Evaluation, Status, Vote, WalletAccount
+from keystead.organizations.attachments import (
+    Attachment,
+    Dissolution,
+    InterfaceText,
+    NewAccount,
+    RemovedInterfaceText,
+    SealedSecret,
+)
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import KIND_NAMED, KIND_OF, Organization, Record, Version
+from keystead.organizations.organization import (
+    KIND_NAMED,
+    KIND_OF,
+    Change,
+    Organization,
+    Put,
+    Remove,
+    records_of,
+)
+from keystead.storage import tables
 from keystead.storage.dialects import Row
+from keystead.storage.steps import Move, Revision, Rows
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
 _vote_decoder = msgspec.json.Decoder(Vote)
 _result_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
+_evaluation_decoder = msgspec.json.Decoder(Evaluation)
 _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
 
-
-class Move(msgspec.Struct, frozen=True):
-    """An organization's step from one version to another; it holds only if the first is still the newest."""
-
-    organization_id: str
-    before: Version
-    after: Version
-
-    def parameters(self) -> dict[str, str | int]:
-        return {
-            "organization_id": self.organization_id,
-            "before_number": self.before.number,
-            "before_changed_by": self.before.changed_by,
-            "after_number": self.after.number,
-            "after_changed_by": self.after.changed_by,
-        }
-
-
-class Rows(msgspec.Struct, frozen=True):
-    """What one commit writes: (table, row in the order of the table's columns), and the move it stands on."""
-
-    move: Move | None
-    rows: list[tuple[str, Row]]
+_REQUEST = tables.activity.c.keys().index("request")
+_TOMBSTONE = b""
 
 
 def of_commit(commit: Commit) -> Rows:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    move, rows = None, []
-    change = commit.change
+    move = revision = None
+    rows: list[tuple[str, Row]] = []
+    gone: list[tuple[str, Row]] = []
+    activity, change, founding = commit.activity, commit.change, commit.founding
     if change is not None:
-        if change.before is None:
-            rows.append(("organization", _organization_row(change.after)))
-        else:
-            move = Move(change.after.id, change.before, change.after.version)
-    if commit.activity is not None:
-        rows.append(("activity", _activity_row(commit.activity)))
-        rows.extend(("vote", _vote_row(commit.activity, vote)) for vote in commit.activity.votes)
-    if change is not None:
+        assert change.before is not None, "an organization is founded by `founding`"
+        move = Move(change.after.id, change.before, change.after.version)
         rows.extend(_change_rows(change))
-    return Rows(move, rows)
+        gone.extend(_gone(change))
+    if founding is not None:
+        rows.append(("organization", _organization_row(founding.after)))
+        rows.extend(_change_rows(founding))
+    if activity is not None:
+        if activity.revision:
+            revision = Revision(
+                activity.organization_id, activity.id, activity.revision - 1, _activity_changes(activity)
+            )
+        else:
+            rows.append(("activity", _activity_row(activity)))
+        votes = {vote.user_id: vote for vote in activity.votes}
+        rows.extend(("vote", _vote_row(activity, vote)) for vote in votes.values())
+    rows.extend(("policy_evaluation", _evaluation_row(evaluation)) for evaluation in commit.evaluations)
+    is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
+    return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else ())
 
 
 def of_founding(
@@ -78,31 +87,36 @@ def of_founding(
     instance: Mapping[str, bytes],
 ) -> Rows:
     """The rows that make an empty database an instance with its first organization."""
+    founding = OrganizationChange(
+        before=None,
+        after=organization,
+        changes=tuple(Put(record) for record in records_of(organization)),
+        attachments=tuple(attachments),
+        lookups=frozenset(lookups),
+    )
     rows: list[tuple[str, Row]] = [("instance", item) for item in instance.items()]
     rows.append(("organization", _organization_row(organization)))
-    records: list[Record] = [organization.profile, organization.data_key]
-    for kept in (
-        organization.users,
-        organization.passkeys,
-        organization.tags,
-        organization.wallets,
-        organization.contract_interfaces,
-    ):
-        records.extend(kept.values())
-    rows.extend(("record", _record_row(organization, record)) for record in records)
-    rows.extend(_attachment_row(organization.id, attachment) for attachment in attachments)
-    rows.extend(_lookup_row(organization, lookup) for lookup in lookups)
-    return Rows(None, rows)
+    rows.extend(_change_rows(founding))
+    return Rows(rows, [])
 
 
 def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
     after = change.after
-    for put in change.changes:
-        yield "record", _record_row(after, put.record)
+    for one in change.changes:
+        yield "record", _record_row(after, one)
     for attachment in change.attachments:
-        yield _attachment_row(after.id, attachment)
+        if not isinstance(attachment, RemovedInterfaceText | Dissolution):
+            yield _attachment_row(after.id, attachment)
     for lookup in change.lookups:
-        yield _lookup_row(after, lookup)
+        yield "lookup", _lookup_row(after, lookup)
+
+
+def _gone(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
+    for attachment in change.attachments:
+        if isinstance(attachment, RemovedInterfaceText):
+            yield "interface_text", (change.after.id, attachment.contract_interface_id)
+    for lookup in change.forgotten:
+        yield "lookup", _lookup_row(change.after, lookup)
 
 
 def _organization_row(organization: Organization) -> Row:
@@ -110,9 +124,13 @@ def _organization_row(organization: Organization) -> Row:
     return (organization.id, organization.profile.parent_id, version.number, version.changed_by)
 
 
-def _record_row(organization: Organization, record: Record) -> Row:
-    kind = KIND_OF[type(record)]
-    return (organization.id, kind.word, kind.id_of(record), organization.version.number, _encode(record))
+def _record_row(after: Organization, change: Change) -> Row:
+    match change:
+        case Put(record):
+            kind = KIND_OF[type(record)]
+            return (after.id, kind.word, kind.id_of(record), after.version.number, _encode(record))
+        case Remove(record_type, id_):
+            return (after.id, KIND_OF[record_type].word, id_, after.version.number, _TOMBSTONE)
 
 
 def _activity_row(activity: Activity) -> Row:
@@ -121,12 +139,23 @@ def _activity_row(activity: Activity) -> Row:
         activity.id,
         activity.fingerprint,
         activity.type,
-        activity.status.value,
+        activity.submitter_id,
+        activity.created_at_ms,
         activity.request,
+        *_activity_changes(activity),
+    )
+
+
+def _activity_changes(activity: Activity) -> Row:
+    """The columns of ACTIVITY_CHANGES."""
+    return (
+        activity.status.value,
         _encode(activity.result),
         _encode(activity.app_proofs) if activity.app_proofs else None,
         _encode(activity.failure) if activity.failure is not None else None,
-        activity.created_at_ms,
+        _encode(activity.proofs),
+        activity.approvals_since_ms,
+        activity.revision,
         activity.updated_at_ms,
     )
 
@@ -143,7 +172,11 @@ def _vote_row(activity: Activity, vote: Vote) -> Row:
     )
 
 
-def _attachment_row(organization_id: str, attachment: Attachment) -> tuple[str, Row]:
+def _evaluation_row(evaluation: Evaluation) -> Row:
+    return (evaluation.organization_id, evaluation.activity_id, evaluation.id, _encode(evaluation))
+
+
+def _attachment_row(organization_id: str, attachment: InterfaceText | NewAccount | SealedSecret) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
             return "interface_text", (organization_id, contract_interface_id, text.encode())
@@ -162,13 +195,21 @@ def _attachment_row(organization_id: str, attachment: Attachment) -> tuple[str, 
             return "sealed_secret", (organization_id, record_id, purpose, sealed.key_id, sealed.ciphertext)
 
 
-def _lookup_row(organization: Organization, lookup: Lookup) -> tuple[str, Row]:
+def _lookup_row(organization: Organization, lookup: Lookup) -> Row:
+    """All of its columns are its key."""
     parent_id = organization.profile.parent_id or ""
-    return "lookup", (lookup.kind.value, lookup.value, parent_id, organization.id, lookup.user_id)
+    return (lookup.kind.value, lookup.value, parent_id, organization.id, lookup.holder_id)
 
 
-def record_from(kind: str, body: bytes) -> Record:
-    return _record_decoders[kind].decode(body)
+def change_from(kind: str, id_: str, body: bytes) -> Change:
+    """What became of a record."""
+    if body == _TOMBSTONE:
+        return Remove(KIND_NAMED[kind].record, id_)  # type: ignore[arg-type]  # one of those that can be removed
+    return Put(_record_decoders[kind].decode(body))
+
+
+def evaluation_from(row: Sequence[Any]) -> Evaluation:
+    return _evaluation_decoder.decode(row[0])
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:
@@ -183,7 +224,7 @@ def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
             activities.append((row, []))
         message, body = row[-2:]
         if body is not None:
-            signed = row[5] if message is None else message
+            signed = row[_REQUEST] if message is None else message
             activities[-1][1].append(replace(_vote_decoder.decode(body), message=signed.decode()))
     return [_activity_from(row, votes) for row, votes in activities]
 
@@ -194,12 +235,16 @@ def _activity_from(row: Sequence[Any], votes: list[Vote]) -> Activity:
         activity_id,
         fingerprint,
         activity_type,
-        status,
+        submitter_id,
+        created_at_ms,
         request,
+        status,
         result,
         app_proofs,
         failure,
-        created_at_ms,
+        proofs,
+        approvals_since_ms,
+        revision,
         updated_at_ms,
     ) = row[:-2]
     return Activity(
@@ -213,6 +258,10 @@ def _activity_from(row: Sequence[Any], votes: list[Vote]) -> Activity:
         votes=tuple(votes),
         app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),
         failure=None if failure is None else _failure_decoder.decode(failure),
+        submitter_id=submitter_id,
+        proofs=_proofs_decoder.decode(proofs),
+        approvals_since_ms=approvals_since_ms,
+        revision=revision,
         created_at_ms=created_at_ms,
         updated_at_ms=updated_at_ms,
     )

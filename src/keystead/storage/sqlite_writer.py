@@ -4,8 +4,8 @@ Here: the thread, its connection, transactions, and what their errors mean. Not 
 commits fit together (`groups`).
 
 Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so between the compare-and-swap of a
-version and COMMIT no other process writes. With synchronous=FULL, COMMIT returns once the log is on disk, and
-only then is any outcome reported. A transaction that is not wholly as wanted is rolled back.
+version or revision and COMMIT no other process writes. With synchronous=FULL, COMMIT returns once the log is on
+disk, and only then is any outcome reported. A transaction that is not wholly as wanted is rolled back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ from keystead.storage.base import Pending, already_there, unwritten
 from keystead.storage.dialects import Row, SqliteDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-from keystead.storage.writes import IF_SKIPPED, SQLITE_ROWS_AT_ONCE, move, sqlite_inserts
+from keystead.storage.writes import (
+    IF_SKIPPED,
+    SQLITE_ROWS_AT_ONCE,
+    activity_swap,
+    deletions,
+    dissolution,
+    organization_swap,
+    sqlite_inserts,
+)
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -45,8 +53,11 @@ class SqliteWriter:
         lost: Callable[[], None],
     ) -> None:
         self._file = file
-        self._move = move(dialect)
+        self._move = organization_swap(dialect).update
+        self._revise = activity_swap(dialect).update
         self._inserts = sqlite_inserts(dialect)
+        self._deletions = deletions(dialect)
+        self._dissolution = dissolution(dialect)
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -127,15 +138,20 @@ class SqliteWriter:
         return outcome
 
     def _write(self, connection: sqlite3.Connection, group: Group) -> CommitOutcome:
-        for step in group.moves:
-            arguments = self._move.arguments(step.parameters())
-            if connection.execute(self._move.sql, arguments).rowcount != 1:
-                return CommitOutcome.CONFLICT
+        for statement, steps in ((self._move, group.moves), (self._revise, group.revisions)):
+            for step in steps:
+                if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
+                    return CommitOutcome.CONFLICT
         for table, statements in self._inserts.items():
             if rows := group.rows.get(table):
                 inserted = _insert(connection, statements, rows)
                 if inserted != len(rows) and table in IF_SKIPPED:
                     return IF_SKIPPED[table]
+        for table, keys in group.gone.items():
+            connection.executemany(self._deletions[table], keys)
+        for organization_id in group.dissolved:
+            for sql in self._dissolution:
+                connection.execute(sql, (organization_id,))
         return CommitOutcome.COMMITTED
 
     def _connected(self) -> sqlite3.Connection:

@@ -8,16 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, column, select, table
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, column, func, select, table
 
 from keystead.storage.dialects import Dialect, Statement
-from keystead.storage.pages import Filter, Side, account_page, activity_page, one_activity
+from keystead.storage.pages import (
+    Filter,
+    Side,
+    account_page,
+    activity_page,
+    one_activity,
+    suborganization_page,
+)
 from keystead.storage.tables import (
     activity,
     instance,
     interface_text,
-    lookup,
     organization,
+    policy_evaluation,
     record,
     wallet_account,
 )
@@ -31,18 +38,21 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
 
     version: Statement
     versions: Statement
+    whole: Statement
     changed_since: Statement
     activity: Statement
     activity_with_fingerprint: Statement
     has_activity: Statement
     activity_pages: dict[tuple[Filter, Side], Statement]
+    evaluations: Statement
     interface_texts: Statement
     interface_text: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     account_pages: dict[tuple[bool, Side], Statement]
     first_accounts: dict[tuple[bool, bool], Statement]
-    suborganizations: Statement
+    has_suborganization: Statement
+    suborganization_pages: dict[tuple[bool, Side], Statement]
     instance_value: Statement
     schema_revision: Statement
 
@@ -57,17 +67,8 @@ def reads(dialect: Dialect) -> Reads:
                 dialect.is_among(organization.c.id, "ids")
             )
         ),
-        # One statement, so that the version and the records are of one moment without a transaction.
-        changed_since=dialect.compile(
-            select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.body)
-            .select_from(
-                organization.outerjoin(
-                    record,
-                    and_(record.c.organization_id == organization.c.id, record.c.version > bindparam("version")),
-                )
-            )
-            .where(organization.c.id == _ID)
-        ),
+        whole=_records(dialect, func.length(record.c.body) > 0),
+        changed_since=_records(dialect, record.c.version > bindparam("version")),
         activity=dialect.compile(one_activity(activity.c.id == _ID)),
         activity_with_fingerprint=dialect.compile(one_activity(activity.c.fingerprint == bindparam("fingerprint"))),
         has_activity=dialect.compile(
@@ -76,6 +77,14 @@ def reads(dialect: Dialect) -> Reads:
         activity_pages={
             (chosen_by, side): activity_page(dialect, chosen_by, side) for chosen_by in Filter for side in Side
         },
+        evaluations=dialect.compile(
+            select(policy_evaluation.c.body)
+            .where(
+                policy_evaluation.c.organization_id == _ORGANIZATION_ID,
+                policy_evaluation.c.activity_id == bindparam("activity_id"),
+            )
+            .order_by(policy_evaluation.c.id)
+        ),
         interface_texts=dialect.compile(
             select(interface_text.c.id, interface_text.c.text).where(
                 interface_text.c.organization_id == _ORGANIZATION_ID
@@ -108,19 +117,26 @@ def reads(dialect: Dialect) -> Reads:
             for by_address in (False, True)
             for by_path in (False, True)
         },
-        suborganizations=dialect.compile(
-            select(lookup.c.organization_id)
-            .distinct()
-            .where(
-                lookup.c.kind == bindparam("kind"),
-                lookup.c.value == bindparam("value"),
-                lookup.c.parent_id == bindparam("parent_id"),
-            )
-            .order_by(lookup.c.organization_id)
-            .limit(bindparam("limit"))
+        has_suborganization=dialect.compile(
+            select(organization.c.id).where(organization.c.parent_id == _ORGANIZATION_ID, organization.c.id == _ID)
         ),
+        suborganization_pages={
+            (found_by_value, side): suborganization_page(dialect, found_by_value, side)
+            for found_by_value in (False, True)
+            for side in Side
+        },
         instance_value=dialect.compile(select(instance.c.value).where(instance.c.name == bindparam("name"))),
         schema_revision=dialect.compile(select(column("version_num")).select_from(table("alembic_version"))),
+    )
+
+
+def _records(dialect: Dialect, which: ColumnElement[bool]) -> Statement:
+    """An organization's version and records. One statement, so that they are of one moment."""
+    of_organization = and_(record.c.organization_id == organization.c.id, which)
+    return dialect.compile(
+        select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.id, record.c.body)
+        .select_from(organization.outerjoin(record, of_organization))
+        .where(organization.c.id == _ID)
     )
 
 

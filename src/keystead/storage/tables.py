@@ -25,7 +25,8 @@ organization = Table(
     Column("parent_id", _Name, nullable=True),
     Column("version", BigInteger, nullable=False),
     Column("changed_by", _Name, nullable=False),
-    Index("organization_by_parent", "parent_id"),
+    # A page of a parent's sub-organizations. A dissolved one has no parent here.
+    Index("organization_by_parent", "parent_id", "id"),
     sqlite_with_rowid=False,
 )
 
@@ -35,6 +36,7 @@ record = Table(
     Column("organization_id", _Name, primary_key=True),
     Column("kind", _Name, primary_key=True),
     Column("id", _Name, primary_key=True),
+    # A record that was taken away leaves its row, with an empty body, for those who ask what changed.
     Column("version", BigInteger, nullable=False),
     Column("body", _Body, nullable=False),
     # What changed since version N.
@@ -48,12 +50,16 @@ activity = Table(
     Column("id", _Name, primary_key=True),
     Column("fingerprint", _Name, nullable=False),
     Column("type", _Name, nullable=False),
-    Column("status", _Name, nullable=False),
+    Column("submitter_id", _Name, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
     Column("request", _Body, nullable=False),
+    Column("status", _Name, nullable=False),
     Column("result", _Body, nullable=False),
     Column("app_proofs", _Body, nullable=True),
     Column("failure", _Body, nullable=True),
-    Column("created_at_ms", BigInteger, nullable=False),
+    Column("proofs", _Body, nullable=False),
+    Column("approvals_since_ms", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
     Index("activity_by_fingerprint", "organization_id", "fingerprint", unique=True),
     # A page of any statuses merges one walk of this index per status; of any types and statuses, one walk of
@@ -61,6 +67,9 @@ activity = Table(
     Index("activity_by_status", "organization_id", "status", "id"),
     Index("activity_by_type", "organization_id", "type", "status", "id"),
 )
+
+ACTIVITY_CHANGES = tuple(activity.c.keys())[activity.c.keys().index("status") :]
+"""The columns that a later revision writes: from the status to the end of a row."""
 
 vote = Table(
     "vote",
@@ -71,6 +80,16 @@ vote = Table(
     Column("id", _Name, nullable=False),
     # What the voter signed; null where it is the activity's request, as it is for whoever submitted it.
     Column("message", _Body, nullable=True),
+    Column("body", _Body, nullable=False),
+)
+
+policy_evaluation = Table(
+    "policy_evaluation",
+    metadata,
+    Column("organization_id", _Name, primary_key=True),
+    # Of an activity on record, or of a submission that was denied and left none.
+    Column("activity_id", _Name, primary_key=True),
+    Column("id", _Name, primary_key=True),
     Column("body", _Body, nullable=False),
 )
 
@@ -125,7 +144,10 @@ lookup = Table(
     # "" for an organization without a parent: null could not be part of the key.
     Column("parent_id", _Name, primary_key=True),
     Column("organization_id", _Name, primary_key=True),
-    Column("user_id", _Name, primary_key=True),
+    # Two holders in one organization may share a value.
+    Column("holder_id", _Name, primary_key=True),
+    # What goes with an organization that is dissolved.
+    Index("lookup_by_organization", "organization_id"),
     sqlite_with_rowid=False,
 )
 

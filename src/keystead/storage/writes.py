@@ -1,6 +1,6 @@
 """The statements that write: many rows of a table at once, and what it means where a row was already there.
 
-Here: inserts for both databases, the compare-and-swap of versions. Not here: the transaction around them
+Here: inserts, deletions, the compare-and-swap of versions and revisions. Not here: the transaction around them
 (`sqlite_writer`, `postgres_committer`).
 """
 
@@ -9,18 +9,34 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, func, select, update
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Column,
+    LargeBinary,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    null,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
 from keystead.activities.store import CommitOutcome
 from keystead.storage.dialects import Dialect, PostgresDialect, SqliteDialect, Statement
 from keystead.storage.tables import (
+    ACTIVITY_CHANGES,
     activity,
     instance,
     interface_text,
     lookup,
     organization,
+    policy_evaluation,
     record,
     sealed_secret,
     vote,
@@ -41,7 +57,8 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (instance, IfThere.SKIP),
     (organization, IfThere.SKIP),
     (activity, IfThere.SKIP),
-    (vote, IfThere.FAIL),
+    (vote, IfThere.REPLACE),
+    (policy_evaluation, IfThere.FAIL),
     (record, IfThere.REPLACE),
     (interface_text, IfThere.FAIL),
     (wallet_account, IfThere.FAIL),
@@ -60,27 +77,82 @@ SQLITE_ROWS_AT_ONCE = (16, 4, 1)
 """How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back."""
 
 
-def move(dialect: Dialect) -> Statement:
-    """The compare-and-swap of an organization's version: one row where it held, else none."""
-    return dialect.compile(
-        update(organization)
-        .where(
-            organization.c.id == bindparam("organization_id"),
-            organization.c.version == bindparam("before_number"),
-            organization.c.changed_by == bindparam("before_changed_by"),
-        )
-        .values(version=bindparam("after_number"), changed_by=bindparam("after_changed_by"))
+class Swap(msgspec.Struct, frozen=True):
+    """A compare-and-swap: `update` changes one row where the step's `expected` held, else none.
+
+    `locked` reads what several steps are compared with, and locks it until the transaction ends: in order of keys,
+    of which it takes one list per column.
+    """
+
+    update: Statement
+    locked: Statement
+
+
+def organization_swap(dialect: Dialect) -> Swap:
+    """Of an organization's version: `steps.Move`."""
+    version = (organization.c.version, organization.c.changed_by)
+    return Swap(
+        dialect.compile(
+            update(organization)
+            .where(
+                organization.c.id == bindparam("organization_id"),
+                organization.c.version == bindparam("before_number"),
+                organization.c.changed_by == bindparam("before_changed_by"),
+            )
+            .values(version=bindparam("after_number"), changed_by=bindparam("after_changed_by"))
+        ),
+        dialect.compile(
+            select(organization.c.id, *version)
+            .where(dialect.is_among(organization.c.id, "organization_ids"))
+            .order_by(organization.c.id)
+            .with_for_update()
+        ),
     )
 
 
-def locked_versions(dialect: Dialect) -> Statement:
-    """The newest versions of the organizations listed as `ids`, locked until the transaction ends."""
-    return dialect.compile(
-        select(organization.c.id, organization.c.version, organization.c.changed_by)
-        .where(dialect.is_among(organization.c.id, "ids"))
-        .order_by(organization.c.id)
-        .with_for_update()
+def activity_swap(dialect: Dialect) -> Swap:
+    """Of an activity's revision: `steps.Revision`."""
+    return Swap(
+        dialect.compile(
+            update(activity)
+            .where(
+                activity.c.organization_id == bindparam("organization_id"),
+                activity.c.id == bindparam("activity_id"),
+                activity.c.revision == bindparam("before_revision"),
+            )
+            .values({name: bindparam(f"after_{name}") for name in ACTIVITY_CHANGES})
+        ),
+        dialect.compile(
+            select(activity.c.organization_id, activity.c.id, activity.c.revision)
+            .where(
+                dialect.is_among(activity.c.organization_id, "organization_ids"),
+                dialect.is_among(activity.c.id, "activity_ids"),
+            )
+            .order_by(activity.c.organization_id, activity.c.id)
+            .with_for_update()
+        ),
     )
+
+
+def deletions(dialect: Dialect) -> dict[str, str]:
+    """By table. Parameters: the columns of the key."""
+    return {
+        table.name: dialect.compile(
+            delete(table).where(*[c == bindparam(c.name) for c in table.primary_key.columns])
+        ).sql
+        for table in (interface_text, lookup)
+    }
+
+
+def dissolution(dialect: Dialect) -> tuple[str, ...]:
+    """What leaves of an organization its records and its activities. Parameter of each: its id."""
+    of_it: BindParameter[str] = bindparam("organization_id")
+    detached = update(organization).where(organization.c.id == of_it).values(parent_id=null())
+    emptied = [
+        delete(table).where(table.c.organization_id == of_it)
+        for table in (interface_text, wallet_account, sealed_secret, lookup)
+    ]
+    return tuple(dialect.compile(statement).sql for statement in (detached, *emptied))
 
 
 def sqlite_inserts(dialect: SqliteDialect) -> dict[str, dict[int, str]]:

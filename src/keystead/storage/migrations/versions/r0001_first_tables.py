@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("organization_by_parent", "organization", ["parent_id"], unique=False)
+    op.create_index("organization_by_parent", "organization", ["parent_id", "id"], unique=False)
     op.create_table(
         "record",
         sa.Column("organization_id", _NAME, nullable=False),
@@ -44,12 +44,16 @@ def upgrade() -> None:
         sa.Column("id", _NAME, nullable=False),
         sa.Column("fingerprint", _NAME, nullable=False),
         sa.Column("type", _NAME, nullable=False),
-        sa.Column("status", _NAME, nullable=False),
+        sa.Column("submitter_id", _NAME, nullable=False),
+        sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
         sa.Column("request", sa.LargeBinary(), nullable=False),
+        sa.Column("status", _NAME, nullable=False),
         sa.Column("result", sa.LargeBinary(), nullable=False),
         sa.Column("app_proofs", sa.LargeBinary(), nullable=True),
         sa.Column("failure", sa.LargeBinary(), nullable=True),
-        sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
+        sa.Column("proofs", sa.LargeBinary(), nullable=False),
+        sa.Column("approvals_since_ms", sa.BigInteger(), nullable=False),
+        sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.Column("updated_at_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("organization_id", "id"),
     )
@@ -65,6 +69,14 @@ def upgrade() -> None:
         sa.Column("message", sa.LargeBinary(), nullable=True),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("organization_id", "activity_id", "user_id"),
+    )
+    op.create_table(
+        "policy_evaluation",
+        sa.Column("organization_id", _NAME, nullable=False),
+        sa.Column("activity_id", _NAME, nullable=False),
+        sa.Column("id", _NAME, nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("organization_id", "activity_id", "id"),
     )
     op.create_table(
         "interface_text",
@@ -115,10 +127,11 @@ def upgrade() -> None:
         sa.Column("value", _NAME, nullable=False),
         sa.Column("parent_id", _NAME, nullable=False),
         sa.Column("organization_id", _NAME, nullable=False),
-        sa.Column("user_id", _NAME, nullable=False),
-        sa.PrimaryKeyConstraint("kind", "value", "parent_id", "organization_id", "user_id"),
+        sa.Column("holder_id", _NAME, nullable=False),
+        sa.PrimaryKeyConstraint("kind", "value", "parent_id", "organization_id", "holder_id"),
         sqlite_with_rowid=False,
     )
+    op.create_index("lookup_by_organization", "lookup", ["organization_id"], unique=False)
     op.create_table(
         "instance",
         sa.Column("name", _NAME, nullable=False),
@@ -134,6 +147,7 @@ def downgrade() -> None:
     op.drop_table("sealed_secret")
     op.drop_table("wallet_account")
     op.drop_table("interface_text")
+    op.drop_table("policy_evaluation")
     op.drop_table("vote")
     op.drop_table("activity")
     op.drop_table("record")

@@ -1,0 +1,76 @@
+"""What one commit writes: its rows, and the steps it stands on, each of which holds or does not.
+
+Here: the values. Not here: what each row holds (`rows`), which commits share a transaction (`groups`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.organizations.organization import Version
+from keystead.storage.dialects import Row
+from keystead.storage.tables import ACTIVITY_CHANGES
+
+
+class Move(msgspec.Struct, frozen=True):
+    """An organization's step from one version to another; it holds only if the first is still the newest."""
+
+    organization_id: str
+    before: Version
+    after: Version
+
+    def parameters(self) -> dict[str, str | int]:
+        return {
+            "organization_id": self.organization_id,
+            "before_number": self.before.number,
+            "before_changed_by": self.before.changed_by,
+            "after_number": self.after.number,
+            "after_changed_by": self.after.changed_by,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id,)
+
+    def expected(self) -> Row:
+        """What the database must have for this to hold."""
+        return (self.organization_id, self.before.number, self.before.changed_by)
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """An activity's step to its next revision; it holds only if the revision before that is the newest."""
+
+    organization_id: str
+    activity_id: str
+    before: int
+    values: Row
+
+    def parameters(self) -> dict[str, Any]:
+        after = {f"after_{name}": value for name, value in zip(ACTIVITY_CHANGES, self.values, strict=True)}
+        return {
+            "organization_id": self.organization_id,
+            "activity_id": self.activity_id,
+            "before_revision": self.before,
+            **after,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id, self.activity_id)
+
+    def expected(self) -> Row:
+        return (self.organization_id, self.activity_id, self.before)
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """What one commit writes: (table, row in the order of the table's columns), and the steps it stands on.
+
+    `gone` are (table, key) of rows to delete; a row of the same key is written after that. Of the `dissolved`
+    organizations all rows beside their records go.
+    """
+
+    rows: list[tuple[str, Row]]
+    gone: list[tuple[str, Row]]
+    move: Move | None = None
+    revision: Revision | None = None
+    dissolved: tuple[str, ...] = ()

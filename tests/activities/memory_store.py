@@ -1,0 +1,237 @@
+"""The promises of `activities.store.Store`, kept in memory: one database, and a store per process over it.
+
+What a commit does is decided at one loop turn and told at a later one, so that lanes and races are real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Evaluation, WalletAccount
+from keystead.organizations.attachments import (
+    Dissolution,
+    InterfaceText,
+    NewAccount,
+    RemovedInterfaceText,
+    SealedSecret,
+)
+from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.organization import Organization, apply
+
+Item = TypeVar("Item")
+Interference = Callable[[Commit], CommitOutcome | Exception | None]
+
+
+class MemoryDatabase:
+    """What is durable. `log` holds every commit that was kept, in its order."""
+
+    def __init__(self) -> None:
+        self.organizations: dict[str, Organization] = {}
+        self.activities: dict[str, dict[str, Activity]] = {}
+        self.evaluations: dict[str, list[Evaluation]] = {}
+        self.lookups: dict[str, set[Lookup]] = {}
+        self.texts: dict[str, dict[str, str]] = {}
+        self.accounts: dict[str, list[NewAccount]] = {}
+        self.secrets: dict[str, list[SealedSecret]] = {}
+        self.log: list[Commit] = []
+
+    def write(self, commit: Commit) -> CommitOutcome:
+        """All of it or nothing."""
+        outcome = self._checked(commit)
+        if outcome is not CommitOutcome.COMMITTED:
+            return outcome
+        for change in (commit.change, commit.founding):
+            if change is not None:
+                self._change(change)
+        if commit.activity is not None:
+            self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
+        self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
+        self.log.append(commit)
+        return outcome
+
+    def _checked(self, commit: Commit) -> CommitOutcome:
+        organization = self.organizations[commit.organization_id]
+        known = self.activities.get(commit.organization_id, {})
+        if commit.change is not None and commit.change.before != organization.version:
+            return CommitOutcome.CONFLICT
+        if commit.founding is not None and commit.founding.after.id in self.organizations:
+            return CommitOutcome.CONFLICT
+        if (activity := commit.activity) is None:
+            return CommitOutcome.COMMITTED
+        if activity.revision == 0:
+            taken = activity.id in known or any(one.fingerprint == activity.fingerprint for one in known.values())
+            return CommitOutcome.DUPLICATE if taken else CommitOutcome.COMMITTED
+        before = known.get(activity.id)
+        follows = before is not None and before.revision == activity.revision - 1
+        return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
+
+    def _change(self, change: OrganizationChange) -> None:
+        after = change.after
+        if change.before is not None:
+            assert after.version.number == change.before.number + 1, "versions have no gaps"
+            before = self.organizations[after.id]
+            assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
+        self.organizations[after.id] = after
+        found = self.lookups.setdefault(after.id, set())
+        assert change.forgotten <= found, "only what could be found can be forgotten"
+        found.difference_update(change.forgotten)
+        found.update(change.lookups)
+        texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
+        secrets = self.secrets.setdefault(after.id, [])
+        for attachment in change.attachments:
+            match attachment:
+                case InterfaceText(interface_id, text):
+                    texts[interface_id] = text
+                case RemovedInterfaceText(interface_id):
+                    del texts[interface_id]
+                case NewAccount():
+                    accounts.append(attachment)
+                case SealedSecret():
+                    secrets.append(attachment)
+                case Dissolution():
+                    for table in (found, texts, accounts, secrets):
+                        table.clear()
+
+
+class MemoryStore:
+    """One process's way to the database. Implements `activities.store.Store`.
+
+    `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
+    in the database's stead: with an outcome, with an error that the caller gets, or with None.
+    """
+
+    def __init__(self, database: MemoryDatabase, chance: random.Random | None = None) -> None:
+        self.database = database
+        self.interfere: Interference = lambda commit: None
+        self.handed_in = 0
+        self._chance = chance
+        self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+
+    async def _pause(self) -> None:
+        for _ in range(self._turns()):
+            await asyncio.sleep(0)
+
+    def _turns(self) -> int:
+        return self._chance.randrange(6) if self._chance else 1
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        self.handed_in += 1
+        future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((commit, future))
+        self._later(self._turns(), self._write)
+        return future
+
+    def _later(self, turns: int, what: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        if turns:
+            loop.call_soon(self._later, turns - 1, what)
+        else:
+            loop.call_soon(what)
+
+    def _write(self) -> None:
+        """All that wait, in their order. None is told before all are written."""
+        batch, self._waiting = self._waiting, []
+        settled = [(future, self.interfere(commit) or self.database.write(commit)) for commit, future in batch]
+
+        def tell() -> None:
+            for future, outcome in settled:
+                if future.done():
+                    continue
+                if isinstance(outcome, Exception):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+
+        self._later(self._turns(), tell)
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        await self._pause()
+        found = self.database.organizations.get(organization_id)
+        await self._pause()
+        return found
+
+    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+        await self._pause()
+        return self.database.activities.get(organization_id, {}).get(activity_id)
+
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+        await self._pause()
+        activities = self.database.activities.get(organization_id, {}).values()
+        found = next((one for one in activities if one.fingerprint == fingerprint), None)
+        await self._pause()
+        return found
+
+    async def activities(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], types: Sequence[str], page: Page
+    ) -> list[Activity] | None:
+        await self._pause()
+        fitting = [
+            one
+            for one in self.database.activities.get(organization_id, {}).values()
+            if (not statuses or one.status in statuses) and (not types or one.type in types)
+        ]
+        return paged(sorted(fitting, key=lambda one: one.id, reverse=True), lambda one: one.id, page)
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        return dict(self.database.texts.get(organization_id, {}))
+
+    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
+        return self.database.texts.get(organization_id, {}).get(contract_interface_id)
+
+    async def wallet_accounts(
+        self, organization_id: str, wallet_id: str | None, page: Page
+    ) -> list[WalletAccount] | None:
+        accounts = [one.account for one in self.database.accounts.get(organization_id, [])]
+        fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
+        return paged(fitting, lambda one: one.wallet_account_id, page)
+
+    async def wallet_account(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        for one in self.database.accounts.get(organization_id, []):
+            fits = address in (None, one.account.address) and path in (None, one.normalized_path)
+            if one.account.wallet_id == wallet_id and fits:
+                return one.account
+        return None
+
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        every = self.database.evaluations.get(organization_id, [])
+        return [one for one in every if one.activity_id == activity_id]
+
+    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
+
+    async def suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str] | None:
+        await self._pause()
+        children = [
+            one.id
+            for one in self.database.organizations.values()
+            if one.profile.parent_id == parent_id and not one.profile.deleted
+        ]
+        if found_by is not None:
+            children = [
+                child
+                for child in children
+                if any((one.kind, one.value) == found_by for one in self.database.lookups[child])
+            ]
+        return paged(sorted(children), lambda one: one, page)
+
+
+def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:
+    """The page's part of a list in its order; None if the cursor is not of the list."""
+    cursor = page.after or page.before
+    if cursor is None:
+        return items[: page.limit]
+    ids = [id_of(item) for item in items]
+    if cursor not in ids:
+        return None
+    at = ids.index(cursor)
+    return items[at + 1 :][: page.limit] if page.after else items[max(0, at - page.limit) : at]
