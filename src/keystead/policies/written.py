@@ -1,0 +1,98 @@
+"""What somebody writes down to try policies on, read strictly: a word misspelt is refused, never taken for absent.
+
+Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not looked
+at: as in a real request, that fails the expression which reads them. Not here: what is made of them (`stage`, `cases`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.types import NUMBERS, TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
+from keystead.policies.values import is_integer
+
+_AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
+
+WrittenT = TypeVar("WrittenT", bound="Written")
+
+
+class WrittenWrong(ValueError):
+    """What was written cannot stand there. Says where, and what can."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what can be written."""
+
+
+def read(value: Any, kind: type[WrittenT], where: str) -> WrittenT:
+    """A decoded table as one of these. Raises WrittenWrong."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as refused:
+        message = str(refused)
+        match = _AT.search(message)
+        path = match["path"] if match else ""
+        message = _AT.sub("", message).replace("Object", "it").replace("`object`", "a table")
+        raise WrittenWrong(where + path, message[:1].lower() + message[1:]) from None
+
+
+def check_params(activity_type: str, params: Mapping[str, Any], where: str) -> None:
+    """Raise WrittenWrong unless policies see these parameters of an activity of this type."""
+    fields = PARAMS.get(activity_type.removeprefix("ACTIVITY_TYPE_"), {})
+    if params and not fields:
+        raise WrittenWrong(where, f"policies see no parameter of {activity_type}")
+    _check(params, StructOf(fields), where)
+
+
+def check_resources(resources: Mapping[str, Any], where: str) -> None:
+    """Raise WrittenWrong unless these are keywords of a condition, with fields that they have."""
+    keywords = {name: kind for name, kind in KEYWORDS[Clause.CONDITION].items() if name != "activity"}
+    _check(resources, StructOf(keywords), where)
+
+
+def _check(value: Any, kind: Type, where: str) -> None:
+    match kind:
+        case StructOf(fields=fields):
+            for name, member in _members(value, where):
+                if name not in fields:
+                    raise WrittenWrong(where, f"there is no {name!r} here, only {', '.join(fields)}")
+                _check(member, fields[name], f"{where}.{name}")
+        case MapOf(value=of):
+            for name, member in _members(value, where):
+                _check(member, of, f"{where}.{name}")
+        case ListOf(item=item):
+            if not isinstance(value, list):
+                raise WrittenWrong(where, "expected a list")
+            for index, member in enumerate(value):
+                _check(member, item, f"{where}[{index}]")
+        case Scalar():
+            if not _is_scalar(value, kind):
+                raise WrittenWrong(where, f"expected {named(kind)}")
+
+
+def _members(value: Any, where: str) -> list[tuple[str, Any]]:
+    if not isinstance(value, Mapping):
+        raise WrittenWrong(where, "expected a table")
+    return list(value.items())
+
+
+def _is_scalar(value: Any, kind: Scalar) -> bool:
+    if kind in NUMBERS:
+        return is_integer(value)
+    if kind in TEXTS:
+        return isinstance(value, str)
+    match kind:
+        case Scalar.BOOL:
+            return isinstance(value, bool)
+        case Scalar.NUMERAL:
+            return isinstance(value, str) or is_integer(value)
+        case _:
+            return isinstance(value, bool | int | str | list | Mapping)
