@@ -12,8 +12,6 @@ from keystead.organizations.organization import (
     Record,
     Remove,
     Version,
-    apply,
-    founded,
     records_of,
 )
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes

@@ -24,6 +24,9 @@ COMMANDS = {
     "users": "tables:users",
     "activities": "tables:activities",
     "interfaces": "tables:interfaces",
+    "approve": "votes:approve",
+    "reject": "votes:reject",
+    "policy": "policies:app",
     "api-key": "api_keys:app",
 }
 """Where each command is: module of this room, and function or group in it."""

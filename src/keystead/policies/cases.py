@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.policies.facts import AskedActivity, Facts, visible_params
+from keystead.policies.facts import Approval, AskedActivity, Facts, visible_params
 from keystead.policies.judgement import Judgement, Verdict, judge, may_vote
 from keystead.policies.resources import OWN_RIGHTS
 from keystead.policies.stage import Stage, named_user
@@ -38,7 +38,7 @@ _VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
 class CaseFile(Written, frozen=True):
     """A file of cases. `policies` are paths, or policies; `at` holds for cases that name no time of their own."""
 
-    cases: tuple[dict[str, Any], ...]
+    cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     policies: str | tuple[str | dict[str, Any], ...] | None = None
     users: tuple[dict[str, Any], ...] | None = None
     root_quorum: dict[str, Any] | None = None
@@ -62,29 +62,31 @@ class WrittenCase(Written, frozen=True):
     expect: Outcome
     by: str = ""
     approvals: tuple[str | WrittenApproval, ...] = ()
-    params: dict[str, Any] = {}
-    resources: dict[str, Any] = {}
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    resources: dict[str, Any] = msgspec.field(default_factory=dict)
     at: Moment | None = None
     owner: str = ""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A case on its stage: what is decided on first, and the approvals that follow."""
+    """A case on its stage: what is decided on first, and the approvals that follow, each with what its user is
+    called."""
 
     written: WrittenCase
     facts: Facts
-    approvals: tuple[WrittenApproval, ...]
-    stage: Stage
-    where: str
+    approvals: tuple[tuple[str, Approval], ...]
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a case. `uncounted` are those whose vote would be refused."""
+    """What came of a case. `uncounted` are those whose vote would be refused, `unsafe` the DENY policies that failed
+    although they might have been meant to deny.
+    """
 
     case: WrittenCase
     outcome: Outcome
     judgement: Judgement
     uncounted: tuple[str, ...] = ()
+    unsafe: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -109,11 +111,7 @@ def _case(table: Mapping[str, Any], stage: Stage, default_ms: int, where: str) -
     if written.by and written.by not in {named.id for named in stage.policies}:
         raise WrittenWrong(f"{where}.by", _unknown("policy", written.by, [named.id for named in stage.policies]))
     now_ms = default_ms if written.at is None else _ms(written.at)
-    submitter = _approval(written.who)
-    submitted = stage.approval(submitter.who, submitter.with_, now_ms, f"{where}.who")
-    approvals = tuple(_approval(each) for each in written.approvals)
-    for each in approvals:
-        stage.approval(each.who, each.with_, now_ms, f"{where}.approvals")
+    _, submitted = _approval(written.who, stage, now_ms, f"{where}.who")
     facts = Facts(
         root_quorum=stage.root_quorum,
         users=stage.users,
@@ -126,7 +124,8 @@ def _case(table: Mapping[str, Any], stage: Stage, default_ms: int, where: str) -
         resources=written.resources,
         fail_closed=stage.fail_closed,
     )
-    return Case(written=written, facts=facts, approvals=approvals, stage=stage, where=where)
+    approvals = tuple(_approval(each, stage, now_ms, f"{where}.approvals") for each in written.approvals)
+    return Case(written=written, facts=facts, approvals=approvals)
 
 
 def play(case: Case) -> CaseResult:
@@ -135,12 +134,11 @@ def play(case: Case) -> CaseResult:
     facts = case.facts
     judgement = judge(facts)
     uncounted = []
-    for each in case.approvals:
+    for called, approval in case.approvals:
         if judgement.verdict is not Verdict.NEEDS_CONSENSUS:
             break
-        approval = case.stage.approval(each.who, each.with_, facts.now_ms, case.where)
         if not may_vote(facts, approval.user_id):
-            uncounted.append(each.who)
+            uncounted.append(called)
             continue
         facts = replace(facts, approvals=(*facts.approvals, approval))
         judgement = judge(facts)
@@ -149,7 +147,14 @@ def play(case: Case) -> CaseResult:
         outcome=OUTCOMES[judgement.verdict],
         judgement=judgement,
         uncounted=tuple(uncounted),
+        unsafe=() if facts.fail_closed else _unsafe(facts),
     )
+
+
+def _unsafe(facts: Facts) -> tuple[str, ...]:
+    """The DENY policies that would deny if failing were set to deny."""
+    closed = judge(replace(facts, fail_closed=True))
+    return tuple(each.policy_id for each in closed.evaluations if each.failed_closed)
 
 
 def _check_type(activity_type: str, where: str) -> None:
@@ -164,8 +169,9 @@ def _unknown(what: str, given: str, known: Iterable[str]) -> str:
     return f"there is no {what} {given!r}" + (f"; is it {near[0]!r}?" if near else "")
 
 
-def _approval(who: str | WrittenApproval) -> WrittenApproval:
-    return WrittenApproval(who=who) if isinstance(who, str) else who
+def _approval(who: str | WrittenApproval, stage: Stage, now_ms: int, where: str) -> tuple[str, Approval]:
+    written = WrittenApproval(who=who) if isinstance(who, str) else who
+    return written.who, stage.approval(written.who, written.with_, now_ms, where)
 
 
 def _owner(written: WrittenCase, stage: Stage, where: str) -> str | None:

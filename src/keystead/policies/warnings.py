@@ -52,6 +52,17 @@ def unsafe_denials(policies: Iterable[Policy], *, fail_closed: bool = False) -> 
     ]
 
 
+def is_settled_by_type(condition: str, activity_type: str) -> bool:
+    """Whether a condition is false of every activity of this type, whatever else is asked of it."""
+    try:
+        tree = parse(condition)
+    except ExpressionRefused:
+        return False
+    among = situations()
+    of_type = among.known["activity.type"].get(activity_type, 0)
+    return of_type != 0 and of_type & ~Survey(among).of(tree).false == 0
+
+
 def _failing(condition: str) -> Iterator[str]:
     """Where it fails, in words."""
     try:

@@ -1,7 +1,8 @@
-"""What somebody writes down to try policies on, read strictly: a word misspelt is refused, never taken for absent.
+"""What somebody writes down to try policies on, read strictly: what is misspelt is refused, never taken for absent.
 
-Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not looked
-at: as in a real request, that fails the expression which reads them. Not here: what is made of them (`stage`, `cases`).
+Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not
+looked at: as in a real request, it fails the expression that reads them. Not here: what is made of them (`stage`,
+`cases`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.types import NUMBERS, TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
 
+_ANY = "a string, an integer, a boolean, a list or a table"
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 
 WrittenT = TypeVar("WrittenT", bound="Written")
@@ -75,7 +77,7 @@ def _check(value: Any, kind: Type, where: str) -> None:
                 _check(member, item, f"{where}[{index}]")
         case Scalar():
             if not _is_scalar(value, kind):
-                raise WrittenWrong(where, f"expected {named(kind)}")
+                raise WrittenWrong(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
 
 
 def _members(value: Any, where: str) -> list[tuple[str, Any]]:

@@ -1,0 +1,63 @@
+"""Files of cases and of policies: where they are, and what is decoded from them (TOML, or JSON by the suffix).
+
+Not here: what they may hold (`policies.cases`, `policies.stage`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from keystead.api.records import Policy
+from keystead.policies.cases import CaseFile
+from keystead.policies.stage import policies_written
+from keystead.policies.written import WrittenWrong, read
+
+SUFFIXES = (".toml", ".json")
+
+
+def case_file(path: Path) -> CaseFile:
+    """Raises WrittenWrong."""
+    return read(_decoded(path), CaseFile, str(path))
+
+
+def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
+    """The policies that a file of cases names or holds; None if it says nothing of them. Raises WrittenWrong."""
+    if file.policies is None:
+        return None
+    given = (file.policies,) if isinstance(file.policies, str) else file.policies
+    documents: list[tuple[str, Any]] = []
+    for number, each in enumerate(given, 1):
+        if isinstance(each, str):
+            documents += _documents(path.parent / each, path)
+        else:
+            documents.append((f"{path}, policy {number}", each))
+    return policies_written(documents)
+
+
+def _documents(place: Path, cases: Path) -> Iterator[tuple[str, Any]]:
+    if not place.is_dir():
+        yield str(place), _decoded(place)
+        return
+    # A case file may lie among its policies.
+    files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES and not file.samefile(cases)]
+    if not files:
+        raise WrittenWrong(str(place), f"no file *{' or *'.join(SUFFIXES)} in this folder")
+    for file in files:
+        yield str(file), _decoded(file)
+
+
+def _decoded(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as refused:
+        raise WrittenWrong(str(path), str(refused.strerror)) from refused
+    except UnicodeDecodeError:
+        raise WrittenWrong(str(path), "not UTF-8") from None
+    try:
+        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as refused:
+        raise WrittenWrong(str(path), f"not {'JSON' if path.suffix == '.json' else 'TOML'}: {refused}") from None

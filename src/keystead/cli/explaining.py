@@ -1,0 +1,188 @@
+"""A decision in lines: the verdict, and of every policy what it said, by which clause, and why.
+
+Here: one form for decisions on record and for those of a test. Not here: where they come from (`policies`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from keystead.api.enums import Effect
+from keystead.api.records import Evaluation, Policy
+from keystead.cli.texts import printable
+from keystead.policies.hearing import Outcome
+from keystead.policies.judgement import Judgement, Rule
+from keystead.policies.warnings import is_settled_by_type
+
+FAILED_DENIAL = (
+    "WARNING  a DENY policy that fails denies nothing (docs/policies.md): rewrite it, or set "
+    "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
+)
+_FAILED_CLOSED = "WARNING  it failed, and denies because the server is set to deny then"
+_UNTOLD = (
+    "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
+)
+_NOT_MEANT = "it was not meant for this activity: its condition is false whatever the failed part is"
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What one policy said. `decides`: it is among those that the decision rests on. `note`: of the policy since.
+
+    `failed_closed`: it failed and denies all the same; None where that is not on record. `meant`: what failed might
+    have applied; otherwise the rest of its condition is false of this activity anyway.
+    """
+
+    policy_id: str
+    policy_name: str | None
+    effect: str | None
+    outcome: str
+    clause: str | None = None
+    reason: str | None = None
+    decides: bool = False
+    note: str = ""
+    failed_closed: bool | None = False
+    meant: bool = True
+
+    @property
+    def is_failed_denial(self) -> bool:
+        return self.effect == Effect.DENY and self.outcome == Outcome.ERROR and self.clause is not None
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """`verdict` and `rule` are the sentences of `policies.judgement`."""
+
+    verdict: str
+    rule: str
+    policies: tuple[Said, ...]
+
+
+def decision_on_record(
+    evaluation: Evaluation, policies: Mapping[str, Policy], activity_type: str | None
+) -> Decision:
+    """A recorded evaluation. `policies` by id are those of today: one may have changed since, or gone."""
+    said = []
+    for each in evaluation.policy_evaluations:
+        decides = each.policy_id in evaluation.policy_ids
+        failed_closed: bool | None = False
+        if each.outcome == Outcome.ERROR:
+            # Only a decision by denials tells which failures denied.
+            waits = evaluation.rule == Rule.ROOT_QUORUM_BELOW_THRESHOLD.value
+            failed_closed = None if waits else decides and evaluation.rule == Rule.DENY_POLICY.value
+        policy = policies.get(each.policy_id)
+        note = "deleted since"
+        if policy is not None:
+            note = "changed since" if policy.updated_at.epoch_ms > evaluation.created_at.epoch_ms else ""
+        said.append(
+            Said(
+                policy_id=each.policy_id,
+                policy_name=None if policy is None else policy.policy_name,
+                effect=_effect(each.outcome) if policy is None else str(policy.effect),
+                outcome=each.outcome,
+                clause=each.clause,
+                reason=each.reason,
+                decides=decides,
+                note=note,
+                failed_closed=failed_closed,
+                meant=not (
+                    policy and not note and activity_type and is_settled_by_type(policy.condition, activity_type)
+                ),
+            )
+        )
+    return Decision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(said))
+
+
+def decision_judged(judgement: Judgement, unsafe: Collection[str]) -> Decision:
+    """A judgement on a stage, where a policy's id is its name; `unsafe` failed and might have applied."""
+    return Decision(
+        verdict=judgement.verdict.value,
+        rule=judgement.rule.value,
+        policies=tuple(
+            Said(
+                policy_id=each.policy_id,
+                policy_name=each.policy_id,
+                effect=str(each.effect),
+                outcome=str(each.outcome),
+                clause=None if each.clause is None else str(each.clause),
+                reason=None if each.error is None else str(each.error),
+                decides=each.policy_id in judgement.policy_ids,
+                failed_closed=each.failed_closed,
+                meant=each.failed_closed or each.policy_id in unsafe,
+            )
+            for each in judgement.evaluations
+        ),
+    )
+
+
+def headline(decision: Decision) -> str:
+    """Such as: deny: a policy denies it ('No deletions')."""
+    word = decision.verdict.partition(":")[0]
+    by = ", ".join(repr(_name(each)) for each in decision.policies if each.decides)
+    return f"{word}: {decision.rule}" + (f" ({by})" if by else "")
+
+
+def policy_lines(decision: Decision) -> Iterator[str]:
+    """A line for each policy, and one more for each DENY policy that failed. Those that decide are marked."""
+    if not decision.policies:
+        yield "no policy was looked at"
+        return
+    rows = [(_name(each), _short(each.effect or "?"), _short(each.outcome)) for each in decision.policies]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for each, row in zip(decision.policies, rows, strict=True):
+        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        note = f" [{each.note}]" if each.note else ""
+        yield f"{'>' if each.decides else ' '} {cells}  {_why(each)}{note}"
+        if each.is_failed_denial:
+            yield f"    {_warning(each)}"
+
+
+def _warning(said: Said) -> str:
+    if not said.meant:
+        return _NOT_MEANT
+    if said.failed_closed is None:
+        return _UNTOLD
+    return _FAILED_CLOSED if said.failed_closed else FAILED_DENIAL
+
+
+def _why(said: Said) -> str:
+    clause = said.clause or "clause"
+    reason = printable(said.reason or "")
+    match said.outcome:
+        case Outcome.ALLOW | Outcome.DENY_EXPLICIT:
+            return "applies: every clause is true"
+        case Outcome.DENY_IMPLICIT:
+            return f"does not apply: its {clause} is false"
+        case Outcome.REQUIRES_CONSENSUS:
+            return f"its {clause} needs more approvals"
+        case Outcome.TIME_INACTIVE:
+            return "would apply at another time: its time is false"
+        case Outcome.ERROR:
+            return f"its {said.clause} failed: {reason}" if said.clause else reason
+        case _:
+            return reason
+
+
+def _name(said: Said) -> str:
+    return printable(said.policy_name or said.policy_id)
+
+
+def _short(word: str) -> str:
+    return printable(word.removeprefix("EFFECT_").removeprefix("OUTCOME_"))
+
+
+def _effect(outcome: str) -> str | None:
+    """What the outcome alone tells of the effect of a policy that is gone."""
+    if outcome in (Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS):
+        return str(Effect.ALLOW)
+    return str(Effect.DENY) if outcome == Outcome.DENY_EXPLICIT else None
+
+
+def plain(decision: Decision) -> dict[str, Any]:
+    """The decision as JSON, in the words of the wire."""
+    return {
+        "verdict": decision.verdict,
+        "rule": decision.rule,
+        "policyEvaluations": [msgspec.to_builtins(said) for said in decision.policies],
+    }

@@ -1,0 +1,196 @@
+"""`keystead policy explain` and `keystead policy test`: why an activity may run or not, and what would be of one.
+
+Not here: how a decision reads (`explaining`), where cases come from (`case_files`), what comes of them (the room
+`policies`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from keystead.api.records import Evaluation, Policy
+from keystead.cli.case_files import case_file, policies_of
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.explaining import (
+    FAILED_DENIAL,
+    decision_judged,
+    decision_on_record,
+    headline,
+    plain,
+    policy_lines,
+)
+from keystead.cli.failure import Failure
+from keystead.cli.requests import calling, formatted
+from keystead.cli.rules import Rules, rules_of
+from keystead.cli.tables import AsJson
+from keystead.cli.texts import kind, moment, printable, status
+from keystead.client.client import Client
+from keystead.client.errors import NotFound
+from keystead.client.leniency import converted
+from keystead.organizations.organization import RootQuorum
+from keystead.policies.cases import CaseFile, CaseResult, play, read_cases
+from keystead.policies.stage import Stage, quorum_written, staged, users_written
+from keystead.policies.warnings import unsafe_denials
+from keystead.policies.written import WrittenWrong
+
+app = typer.Typer(help="Why policies decide as they do, and tests of policies.", no_args_is_help=True)
+
+MALFORMED = 2
+"""Exit code for a file of cases that cannot be read, as for wrong usage."""
+
+
+@app.callback()
+def policy() -> None:
+    """Why policies decide as they do, and tests of policies."""
+
+
+@app.command("explain")
+def explain(
+    activity_id: Annotated[str, typer.Argument(help="Of an activity, or of a submission that was denied.")],
+    credentials: CredentialsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what the rules said of an activity, vote by vote: each policy, its clause that decided, and why."""
+    with calling(credentials) as client:
+        answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
+        activity = _activity(client, activity_id)
+        rules = rules_of(client)
+    try:
+        evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
+    except msgspec.ValidationError as refused:
+        raise Failure(f"the answer to query/get_policy_evaluations cannot be read: {refused}") from refused
+    policies = {policy.policy_id: policy for policy in rules.policies}
+    decisions = [
+        (each, decision_on_record(each, policies, activity["type"] if activity else None)) for each in evaluations
+    ]
+    if as_json:
+        told = [
+            {"id": each.id, "voteId": each.vote_id, "createdAt": each.created_at, **plain(decision)}
+            for each, decision in decisions
+        ]
+        print(formatted({"activityId": activity_id, "activity": activity, "evaluations": told}))
+        return
+    if activity is None:
+        print(f"submission {printable(activity_id)}, denied: it left no activity")
+    else:
+        print(f"activity {activity['id']}, {kind(activity)}, {status(activity)}")
+    for number, (each, decision) in enumerate(decisions):
+        print(f"\n{_occasion(each, number, activity, rules)}, {moment(msgspec.to_builtins(each.created_at))}")
+        print(f"  {headline(decision)}")
+        for line in policy_lines(decision):
+            print(f"  {line}")
+    for vote in activity["votes"] if activity else ():
+        if vote["selection"] == "VOTE_SELECTION_REJECTED":
+            name = printable(rules.user_name(vote["userId"]))
+            print(f"\nrejected by {name}, {moment(vote['createdAt'])}")
+
+
+def _activity(client: Client, activity_id: str) -> dict[str, Any] | None:
+    try:
+        activity: dict[str, Any] = client.query("get_activity", activityId=activity_id)["activity"]
+    except NotFound:
+        return None
+    return activity
+
+
+def _occasion(evaluation: Evaluation, number: int, activity: dict[str, Any] | None, rules: Rules) -> str:
+    """Whose vote was evaluated. The first one is the submission; a later vote of the same user replaces one."""
+    what = "approved" if number else "submitted"
+    for vote in activity["votes"] if activity else ():
+        if vote["id"] == evaluation.vote_id:
+            return f"{what} by {printable(rules.user_name(vote['userId']))}"
+    return what
+
+
+@app.command("test")
+def run_cases(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="Cases, in TOML or JSON; see docs/policies.md.")
+    ],
+    live: Annotated[
+        bool, typer.Option("--live", help="Take what the file leaves out (policies, users) from the organization.")
+    ] = False,
+    credentials: CredentialsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try policies on a file of cases. Exit code 0 if all hold, 1 if one does not, 2 if the file is malformed.
+
+    Nothing is changed anywhere; without --live, no server is asked.
+    """
+    try:
+        cases = case_file(file)
+        policies = policies_of(cases, file)
+        rules = _rules(credentials) if live else None
+        stage, policies = _stage(cases, policies, rules, str(file))
+        results = [play(case) for case in read_cases(cases, stage, time.time_ns() // 1_000_000, str(file))]
+    except WrittenWrong as refused:
+        Failure.report(Failure(printable(str(refused))))
+        raise typer.Exit(MALFORMED) from None
+    if as_json:
+        print(formatted([_plain(result) for result in results]))
+    else:
+        for result in results:
+            _show(result)
+        failed = sum(not result.holds for result in results)
+        print(f"\n{len(results) - failed} of {len(results)} cases hold")
+    _warn(results, policies, stage)
+    if not all(result.holds for result in results):
+        raise typer.Exit(1)
+
+
+def _rules(credentials: Path | None) -> Rules:
+    with calling(credentials) as client:
+        return rules_of(client)
+
+
+def _stage(
+    file: CaseFile, policies: list[Policy] | None, rules: Rules | None, where: str
+) -> tuple[Stage, list[Policy]]:
+    """What the file says, and the rest from the organization if it was asked. Raises WrittenWrong."""
+    if policies is None:
+        if rules is None:
+            raise WrittenWrong(where, "it names no `policies`; to try those of the organization, add --live")
+        policies = list(rules.policies)
+    users = users_written(file.users, f"{where}, user") if file.users is not None else rules.users if rules else ()
+    if file.root_quorum is not None:
+        quorum = quorum_written(file.root_quorum, users, f"{where}, root_quorum")
+    else:
+        # Users of the file are not those of the organization, so neither is its quorum.
+        quorum = rules.root_quorum if rules and file.users is None else RootQuorum(1, ())
+    return staged(users, quorum, policies, fail_closed=file.deny_policies_fail_closed), policies
+
+
+def _show(result: CaseResult) -> None:
+    case, decision = result.case, decision_judged(result.judgement, result.unsafe)
+    name = printable(case.name)
+    if result.holds:
+        print(f"✓ {name}: {headline(decision)}")
+    else:
+        by = f" by {case.by!r}" if case.by else ""
+        print(f"✗ {name}: expected {case.expect}{printable(by)}, got {headline(decision)}")
+        for line in policy_lines(decision):
+            print(f"    {line}")
+    for called in result.uncounted:
+        print(f"    the approval of {printable(called)} would be refused: no open consensus counts it")
+
+
+def _plain(result: CaseResult) -> dict[str, Any]:
+    case = result.case
+    by = {"expectedBy": case.by} if case.by else {}
+    told = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
+    uncounted = {"uncountedApprovals": result.uncounted} if result.uncounted else {}
+    return told | plain(decision_judged(result.judgement, result.unsafe)) | uncounted
+
+
+def _warn(results: list[CaseResult], policies: list[Policy], stage: Stage) -> None:
+    """What no case need fail for, and yet should be known: on standard error."""
+    for name in dict.fromkeys(name for result in results for name in result.unsafe):
+        print(f"keystead: {printable(name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
+    for warning in unsafe_denials(policies, fail_closed=stage.fail_closed):
+        print(f"keystead: WARNING  {printable(warning)}", file=sys.stderr)

@@ -1,0 +1,47 @@
+"""The rules of an organization as its server tells them: its users, its policies, its root quorum.
+
+Not here: what a command makes of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.api.records import Policy, User
+from keystead.cli.failure import Failure
+from keystead.client.client import Client
+from keystead.client.leniency import converted
+from keystead.organizations.organization import RootQuorum
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """In order of creation."""
+
+    users: tuple[User, ...]
+    policies: tuple[Policy, ...]
+    root_quorum: RootQuorum
+
+    def user_name(self, user_id: str) -> str:
+        return next((user.user_name for user in self.users if user.user_id == user_id), user_id)
+
+
+def rules_of(client: Client) -> Rules:
+    """Raises Failure if the server's answer cannot be read, KeysteadError if it gives none."""
+    quorum = client.query("get_organization_configs")["configs"]["quorum"]
+    return Rules(
+        users=_records(client, "list_users", "users", tuple[User, ...]),
+        policies=_records(client, "list_policies", "policies", tuple[Policy, ...]),
+        root_quorum=RootQuorum(quorum["threshold"], tuple(quorum["userIds"])),
+    )
+
+
+def _records(client: Client, query: str, member: str, kind: Any) -> Any:
+    try:
+        return converted(client.query(query)[member], kind)
+    except (msgspec.ValidationError, KeyError) as refused:
+        raise Failure(
+            f"the answer to query/{query} cannot be read: {refused}; is the server of another version, or set to "
+            "another form of answers?"
+        ) from refused

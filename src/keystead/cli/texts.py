@@ -1,0 +1,28 @@
+"""Text on a terminal: what other people wrote made safe to print, moments and wire words made short."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+
+def printable(text: str) -> str:
+    """Names are other people's text: nothing in them may steer the terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def moment(timestamp: Any) -> str:
+    """A record's time, to the second. A server set to the documented form gives text: that stays as it is."""
+    if not isinstance(timestamp, Mapping):
+        return printable(str(timestamp))
+    then = datetime.datetime.fromtimestamp(int(timestamp["seconds"]), datetime.UTC)
+    return f"{then:%Y-%m-%d %H:%M:%S}Z"
+
+
+def status(activity: Mapping[str, Any]) -> str:
+    return printable(activity["status"].removeprefix("ACTIVITY_STATUS_"))
+
+
+def kind(activity: Mapping[str, Any]) -> str:
+    return printable(activity["type"].removeprefix("ACTIVITY_TYPE_"))

@@ -1,0 +1,91 @@
+"""What an open activity waits for: whose approvals would count, who has a proof to give.
+
+Here: sentences from what the server tells. Whether a consensus counts a user is asked of its text, as a decision
+asks. Not here: the votes (`votes`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.records import Policy
+from keystead.cli.rules import Rules, rules_of
+from keystead.cli.texts import printable
+from keystead.client.client import Client
+from keystead.client.errors import ApiError
+from keystead.policies.consensus import counts
+from keystead.policies.facts import credential_values, user_value
+from keystead.policies.frame import Frame
+from keystead.policies.syntax import ExpressionRefused
+
+NAMED_MAX = 10
+"""How many users one line names."""
+
+
+def waits_for(client: Client, activity: dict[str, Any]) -> list[str]:
+    """What the activity waits for, in lines; none if it waits for nothing or the server does not tell."""
+    try:
+        if activity["status"] == ActivityStatus.AUTHENTICATORS_NEEDED:
+            return list(_proofs(client, activity["id"], rules_of(client)))
+        if activity["status"] == ActivityStatus.CONSENSUS_NEEDED:
+            return list(_approvals(client, activity, rules_of(client)))
+    except ApiError:
+        # The vote is cast; what is said beyond it is a courtesy.
+        pass
+    return []
+
+
+def _approvals(client: Client, activity: dict[str, Any], rules: Rules) -> Iterator[str]:
+    approving = {vote["userId"] for vote in activity["votes"] if vote["selection"] == VoteSelection.APPROVED.value}
+    said = client.query("get_policy_evaluations", activityId=activity["id"])["policyEvaluations"]
+    deciding = said[-1].get("policyIds", []) if said else []
+    for policy in rules.policies:
+        if policy.policy_id in deciding:
+            counted = [name for user_id, name in _counted(policy, rules) if user_id not in approving]
+            if counted:
+                yield f"approvals that the policy {printable(policy.policy_name)!r} counts: {_named(counted)}"
+    quorum = rules.root_quorum
+    missing = quorum.threshold - len(approving.intersection(quorum.user_ids))
+    members = [rules.user_name(user_id) for user_id in quorum.user_ids if user_id not in approving]
+    if 0 < missing <= len(members):
+        yield f"{missing} of the root quorum: {_named(members)}"
+
+
+def _counted(policy: Policy, rules: Rules) -> Iterator[tuple[str, str]]:
+    """Id and name of every user whom the consensus of a policy counts."""
+    now_ms = time.time_ns() // 1_000_000
+    credentials = {user.user_id: credential_values(user, now_ms) for user in rules.users}
+    everybody = Frame(
+        {
+            "approvers": [user_value(user) for user in rules.users],
+            "credentials": [each for held in credentials.values() for each in held],
+        }
+    )
+    for user in rules.users:
+        try:
+            if counts(policy.consensus, everybody, user_value(user), credentials[user.user_id]):
+                yield user.user_id, user.user_name
+        except ExpressionRefused:
+            return
+
+
+def _proofs(client: Client, activity_id: str, rules: Rules) -> Iterator[str]:
+    for each in client.query("get_mfa_status", activityId=activity_id)["mfaStatuses"]:
+        if each["satisfied"]:
+            continue
+        steps = [
+            " or ".join(method["type"].removeprefix("AUTHENTICATION_TYPE_") for method in step["any"])
+            for step in each["requiredMethods"]
+        ]
+        given = [method["type"].removeprefix("AUTHENTICATION_TYPE_") for method in each["satisfiedMethods"]]
+        so_far = f"; given so far: {', '.join(given)}" if given else ""
+        name = printable(rules.user_name(each["userId"]))
+        yield printable(f"proofs of {name}, by approving with each: {'; '.join(steps)}{so_far}")
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return ", ".join(map(printable, names[:NAMED_MAX])) + more
