@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -11,11 +12,13 @@ import msgspec
 from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, OrganizationChange
 from keystead.api.enums import (
+    AccessType,
     ActivityStatus,
     AddressFormat,
     AuthenticatorTransport,
     CredentialType,
     Curve,
+    Effect,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -27,6 +30,7 @@ from keystead.api.records import (
     AppProof,
     Authenticator,
     Credential,
+    Policy,
     Status,
     Tag,
     Timestamp,
@@ -38,19 +42,23 @@ from keystead.api.records import (
 from keystead.organizations.attachments import Attachment, InterfaceText, NewAccount, SealedSecret
 from keystead.organizations.lookups import Lookup, lookups
 from keystead.organizations.organization import (
+    Change,
     ContractInterface,
     DataKey,
+    Invitation,
     Organization,
     Passkey,
     Profile,
     Put,
     Record,
+    Remove,
     RootQuorum,
     Sealed,
     Version,
     apply,
     founded,
 )
+from keystead.storage.rows import MAP_OF
 
 NOW_MS = 1_763_751_180_123
 NOW = Timestamp.from_ms(NOW_MS)
@@ -121,6 +129,31 @@ def an_interface() -> ContractInterface:
     )
 
 
+def a_policy() -> Policy:
+    return Policy(
+        policy_id=new_id(),
+        policy_name="two of three",
+        effect=Effect.ALLOW,
+        created_at=NOW,
+        updated_at=NOW,
+        notes="",
+        consensus="approvers.count() >= 2",
+        condition="",
+    )
+
+
+def an_invitation(sender: User) -> Invitation:
+    return Invitation(
+        id=new_id(),
+        receiver_user_name="Grace",
+        receiver_user_email="grace@example.com",
+        receiver_user_tags=(),
+        access_type=AccessType.ALL,
+        sender_id=sender.user_id,
+        created_at=NOW,
+    )
+
+
 def an_account(organization_id: str, wallet_id: str, index: int = 0) -> NewAccount:
     path = f"m/44'/60'/0'/0/{index}"
     account = WalletAccount(
@@ -156,6 +189,8 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         a_tag(),
         a_wallet(),
         an_interface(),
+        a_policy(),
+        an_invitation(users[0]),
     ]
     return founded(new_id(), Version(1, new_id()), records)
 
@@ -202,6 +237,16 @@ AN_APP_PROOF = AppProof(
 A_FAILURE = Status(code=3, message="no", details=({"@type": "x", "n": 1},))
 
 
+def records_of(organization: Organization) -> list[Record]:
+    many = [record for field in MAP_OF.values() for record in getattr(organization, field).values()]
+    return [organization.profile, organization.data_key, *many]
+
+
+def lookups_of(organization: Organization, user_ids: Iterable[str]) -> frozenset[Lookup]:
+    users = [organization.users[user_id] for user_id in user_ids if user_id in organization.users]
+    return frozenset(lookup for user in users for lookup in lookups(user))
+
+
 @dataclass
 class Road:
     """The activity road in miniature: each step foresees the organization that the next one begins from."""
@@ -210,25 +255,31 @@ class Road:
 
     def step(
         self,
-        *changes: Record,
+        *records: Record,
+        removed: tuple[Remove, ...] = (),
         attachments: tuple[Attachment, ...] = (),
         fingerprint: str | None = None,
         padding: int = 0,
     ) -> Commit:
         """A commit that changes records (an interface with its text where none are named)."""
-        if not changes:
+        if not records and not removed:
             interface = an_interface()
-            changes = (interface,)
+            records = (interface,)
             attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + "y" * padding),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head
-        puts = tuple([Put(record) for record in changes])
-        self.head = apply(before, puts, Version(before.version.number + 1, activity.id))
-        found: frozenset[Lookup] = frozenset(
-            lookup for record in changes if isinstance(record, User) for lookup in lookups(record)
-        )
+        changes: tuple[Change, ...] = (*[Put(record) for record in records], *removed)
+        self.head = apply(before, changes, Version(before.version.number + 1, activity.id))
+        touched = [record.user_id for record in records if isinstance(record, User)]
+        touched += [change.id for change in removed if change.kind is User]
+        known, found = lookups_of(before, touched), lookups_of(self.head, touched)
         change = OrganizationChange(
-            before=before.version, after=self.head, changes=puts, attachments=attachments, lookups=found
+            before=before.version,
+            after=self.head,
+            changes=changes,
+            attachments=attachments,
+            lookups=found - known,
+            forgotten=known - found,
         )
         return Commit(organization_id=before.id, activity=activity, change=change)
 
@@ -242,7 +293,7 @@ class Road:
         change = OrganizationChange(
             before=None,
             after=child,
-            changes=(Put(child.profile), Put(child.data_key), *[Put(user) for user in child.users_in_order()]),
+            changes=tuple([Put(record) for record in records_of(child)]),
             attachments=(),
             lookups=frozenset(lookup for user in child.users_in_order() for lookup in lookups(user)),
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from keystead.organizations.organization import Organization, Record, Version
+from keystead.organizations.organization import Organization, Put, Version
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
-from tests.storage.samples import Road, an_organization
+from tests.storage.samples import Road, an_organization, records_of
 
 
 class Database:
@@ -30,19 +30,8 @@ class Database:
         self.on_load()
         await self.gate.wait()
         known = next((o for o in self.histories[organization_id] if o.version.number == version_number), None)
-        kept = known.contract_interfaces if known else {}
-        changed = [record for key, record in newest.contract_interfaces.items() if key not in kept]
-        others = (
-            [] if known else [newest.profile, newest.data_key, *newest.users.values(), *newest.passkeys.values()]
-        )
-        others += [] if known else [*newest.tags.values(), *newest.wallets.values()]
-        return ChangedSince(newest.version, [*others, *changed])
-
-
-def records(organization: Organization) -> list[Record]:
-    users, small = [*organization.users.values(), *organization.passkeys.values()], organization.tags.values()
-    wallets, interfaces = organization.wallets.values(), organization.contract_interfaces.values()
-    return [organization.profile, organization.data_key, *users, *small, *wallets, *interfaces]
+        others = records_of(known) if known else []
+        return ChangedSince(newest.version, [Put(record) for record in records_of(newest) if record not in others])
 
 
 def history(length: int = 1) -> list[Organization]:
@@ -217,6 +206,6 @@ def test_readers_keep_up_with_a_database_that_changes_all_the_time() -> None:
                 for _ in range(pauses):
                     await asyncio.sleep(0)
 
-        await asyncio.gather(change(), *[read(pauses % 5) for pauses in range(10)])
+        await asyncio.gather(change(), *[read(1 + number % 5) for number in range(10)])
 
     asyncio.run(run())

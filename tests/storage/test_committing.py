@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -11,10 +12,13 @@ from msgspec.structs import replace
 
 from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.errors import AlreadyExists, Internal, Unavailable
-from keystead.organizations.organization import Organization, Version
+from keystead.api.records import ApiKey, User
+from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
+from keystead.organizations.lookups import LookupKind
+from keystead.organizations.organization import ContractInterface, Organization, Remove, Version
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.samples import Road, a_wallet, an_account, an_organization
+from tests.storage.samples import Road, a_tag, a_user, a_wallet, an_account, an_interface, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 
@@ -55,6 +59,86 @@ def test_a_chain_handed_in_at_once(database: str) -> None:
                 await assert_holds(place, road, commits)
 
     asyncio.run(run())
+
+
+def test_what_is_removed_is_gone(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            child = an_organization(parent_id=road.head.id, users=(a_user(), a_user("Grace")))
+            assert await store.commit(road.suborganization(child)) is COMMITTED
+            assert await other.organization(child.id) == child
+            place = Road(child)
+            leaving, staying = place.head.users_in_order()
+            moved = leaving.api_keys[0]
+            key = moved.credential.public_key
+            interface = an_interface()
+            text = InterfaceText(interface.id, "abi")
+            # All in one group: what is added, changed and removed again leaves no trace.
+            commits = [
+                place.step(interface, attachments=(text,)),
+                place.step(replace(leaving, api_keys=())),
+                place.step(replace(staying, api_keys=(*staying.api_keys, moved))),
+                place.step(replace(leaving, api_keys=(), user_name="for the last time")),
+                place.step(
+                    removed=(Remove(ContractInterface, interface.id),),
+                    attachments=(RemovedInterfaceText(interface.id),),
+                ),
+                place.step(removed=(Remove(User, leaving.user_id),)),
+            ]
+            assert await outcomes(store, commits[:1]) == [COMMITTED]
+            assert await store.interface_text(child.id, interface.id) == "abi"
+            assert await outcomes(store, commits[1:]) == [COMMITTED] * 5
+            passkey = leaving.authenticators[0].credential_id
+            for follower in (store, other):
+                assert await follower.organization(child.id) == place.head
+                assert await follower.interface_texts(child.id) == {}
+                assert await follower.suborganizations_with(road.head.id, LookupKind.CREDENTIAL_ID, passkey) == []
+                found = await follower.suborganizations_with(road.head.id, LookupKind.PUBLIC_KEY, key)
+                assert found == [child.id]
+            assert place.head.api_key_holders[key][0] == staying.user_id
+        async with opened(database) as late:
+            assert await late.organization(child.id) == place.head
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_following_from_any_version_leads_to_the_newest(database: str, seed: int) -> None:
+    """Users come, change, exchange keys and go; another process looks now and then, a third only at the end."""
+    chance = random.Random(seed)
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other, opened(database) as late:
+            road = await founded(store)
+            keys = [key for user in (a_user(), a_user(), a_user()) for key in user.api_keys]
+            for _ in range(40):
+                commits = [_random_step(road, keys, chance) for _ in range(chance.choice((1, 1, 2, 5)))]
+                assert set(await outcomes(store, commits)) == {COMMITTED}
+                if chance.random() < 0.4:
+                    assert await other.organization(road.head.id) == road.head
+            for place in (store, other, late):
+                assert await place.organization(road.head.id) == road.head
+
+    asyncio.run(run())
+
+
+def _random_step(road: Road, keys: list[ApiKey], chance: random.Random) -> Commit:
+    users = road.head.users_in_order()
+    user = chance.choice(users)
+    free = [key for key in keys if key.credential.public_key not in road.head.api_key_holders]
+    match chance.randrange(5):
+        case 0:
+            return road.step(replace(user, user_name=f"name {chance.random()}"))
+        case 1 if free:
+            return road.step(replace(user, api_keys=(*user.api_keys, chance.choice(free))))
+        case 2:
+            return road.step(replace(user, api_keys=user.api_keys[1:]))
+        case 3 if len(users) > 1:
+            return road.step(removed=(Remove(User, user.user_id),))
+        case 4:
+            return road.step(a_user(), a_tag())
+    return road.step()
 
 
 def test_one_odd_commit_among_good_ones(database: str) -> None:

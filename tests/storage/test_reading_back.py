@@ -221,9 +221,7 @@ def test_suborganizations_are_found_by_their_users(database: str) -> None:
             ]
             for child in children:
                 assert await store.commit(road.suborganization(child)) is COMMITTED
-                found = await store.organization(child.id)
-                assert found is not None
-                assert found.profile == child.profile
+                assert await store.organization(child.id) == child
             credential_id = children[1].users_in_order()[0].authenticators[0].credential_id
 
             async def found_by(parent_id: str, kind: LookupKind, value: str) -> list[str]:

@@ -47,11 +47,14 @@ class Pagination(Asked, frozen=True):
 
 
 class ApiKeyParamsV2(Asked, frozen=True):
-    """`public_key`: compressed SEC1 in hex (66 digits), or for ed25519 the 32 bytes (64 digits)."""
+    """`public_key`: compressed SEC1 in hex (66 digits), or for ed25519 the 32 bytes (64 digits).
+
+    Without `curve_type`: P-256.
+    """
 
     api_key_name: Label
     public_key: Annotated[str, Meta(max_length=200)]
-    curve_type: ApiKeyCurve = ApiKeyCurve.P256
+    curve_type: ApiKeyCurve | None = None
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
@@ -89,7 +92,7 @@ class SimpleClientExtensionResults(Asked, frozen=True):
 class AuthenticatorAttestationResponse(Asked, frozen=True):
     client_data_json: Base64Url
     attestation_object: Base64Url
-    transports: tuple[AuthenticatorTransport, ...] = ()
+    transports: tuple[AuthenticatorTransport, ...] | None = None
     authenticator_attachment: ShortText | None = None
 
 
@@ -164,7 +167,7 @@ def upgraded_authenticator(older: AuthenticatorParams) -> AuthenticatorParamsV2:
             credential_id=older.attestation.raw_id,
             client_data_json=older.attestation.response.client_data_json,
             attestation_object=older.attestation.response.attestation_object,
-            transports=older.attestation.response.transports,
+            transports=older.attestation.response.transports or (),
         ),
     )
 

@@ -23,6 +23,14 @@ ACTIVITY_TYPES = {
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
+    "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
+    "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
+    "delete_mfa_policy": "ACTIVITY_TYPE_DELETE_MFA_POLICY",
+    "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
+    "delete_smart_contract_interface": "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE",
+    "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
+    "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
+    "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -46,6 +54,41 @@ class Operations(Calls):
             },
         )
 
+    def get_api_key(
+        self,
+        *,
+        api_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeyResponse:
+        """One API key."""
+        return self._query(
+            "get_api_key",
+            shapes.GetApiKeyResponse,
+            organization_id,
+            {
+                "apiKeyId": api_key_id,
+            },
+        )
+
+    def get_api_keys(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeysResponse:
+        """The API keys of a user, or of the whole organization.
+
+        Without `user_id`: the keys of every user.
+        """
+        return self._query(
+            "get_api_keys",
+            shapes.GetApiKeysResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     def get_authenticator(
         self,
         *,
@@ -59,6 +102,22 @@ class Operations(Calls):
             organization_id,
             {
                 "authenticatorId": authenticator_id,
+            },
+        )
+
+    def get_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetAuthenticatorsResponse:
+        """The authenticators of a user."""
+        return self._query(
+            "get_authenticators",
+            shapes.GetAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -78,6 +137,59 @@ class Operations(Calls):
             organization_id,
             {
                 "ephemeralKey": ephemeral_key,
+            },
+        )
+
+    def get_mfa_policies(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPoliciesResponse:
+        """All MFA policies of a user."""
+        return self._query(
+            "get_mfa_policies",
+            shapes.GetMfaPoliciesResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
+    def get_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPolicyResponse:
+        """One MFA policy of a user."""
+        return self._query(
+            "get_mfa_policy",
+            shapes.GetMfaPolicyResponse,
+            organization_id,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    def get_oauth_providers(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauthProvidersResponse:
+        """The OAuth identities of a user, or of the whole organization.
+
+        Without `user_id`: the identities of every user.
+        """
+        return self._query(
+            "get_oauth_providers",
+            shapes.GetOauthProvidersResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -213,6 +325,19 @@ class Operations(Calls):
         return self._query(
             "list_smart_contract_interfaces",
             shapes.ListSmartContractInterfacesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_user_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListUserTagsResponse:
+        """All user tags of the organization."""
+        return self._query(
+            "list_user_tags",
+            shapes.ListUserTagsResponse,
             organization_id,
             {},
         )
@@ -454,6 +579,171 @@ class Operations(Calls):
             },
         )
 
+    def delete_api_keys(
+        self,
+        *,
+        user_id: str,
+        api_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteApiKeysSubmitted:
+        """Delete API keys of a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteApiKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "apiKeyIds": api_key_ids,
+            },
+        )
+
+    def delete_authenticators(
+        self,
+        *,
+        user_id: str,
+        authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteAuthenticatorsSubmitted:
+        """Delete passkeys of a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "authenticatorIds": authenticator_ids,
+            },
+        )
+
+    def delete_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteMfaPolicySubmitted:
+        """Delete an MFA policy."""
+        return self._submit(
+            shapes.DeleteMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    def delete_oauth_providers(
+        self,
+        *,
+        user_id: str,
+        provider_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauthProvidersSubmitted:
+        """Detach identities from a user, who must keep a lasting credential."""
+        return self._submit(
+            shapes.DeleteOauthProvidersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "providerIds": provider_ids,
+            },
+        )
+
+    def delete_smart_contract_interface(
+        self,
+        *,
+        smart_contract_interface_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSmartContractInterfaceSubmitted:
+        """Delete the ABI or IDL of a contract."""
+        return self._submit(
+            shapes.DeleteSmartContractInterfaceSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "smartContractInterfaceId": smart_contract_interface_id,
+            },
+        )
+
+    def delete_user_tags(
+        self,
+        *,
+        user_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUserTagsSubmitted:
+        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        return self._submit(
+            shapes.DeleteUserTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagIds": user_tag_ids,
+            },
+        )
+
+    def update_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        mfa_policy_name: str | None = None,
+        condition: str | None = None,
+        required_authentication_methods: Sequence[shapes.RequiredAuthenticationMethodParams] | None = None,
+        order: int | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateMfaPolicySubmitted:
+        """Change an MFA policy.
+
+        What is absent stays.
+        """
+        return self._submit(
+            shapes.UpdateMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+                "mfaPolicyName": mfa_policy_name,
+                "condition": condition,
+                "requiredAuthenticationMethods": required_authentication_methods,
+                "order": order,
+                "notes": notes,
+            },
+        )
+
+    def update_user_tag(
+        self,
+        *,
+        user_tag_id: str,
+        add_user_ids: Sequence[str],
+        remove_user_ids: Sequence[str],
+        new_user_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserTagSubmitted:
+        """Rename a tag, put it on users, take it off users."""
+        return self._submit(
+            shapes.UpdateUserTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagId": user_tag_id,
+                "addUserIds": add_user_ids,
+                "removeUserIds": remove_user_ids,
+                "newUserTagName": new_user_tag_name,
+            },
+        )
+
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
@@ -474,6 +764,41 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_api_key(
+        self,
+        *,
+        api_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeyResponse:
+        """One API key."""
+        return await self._query(
+            "get_api_key",
+            shapes.GetApiKeyResponse,
+            organization_id,
+            {
+                "apiKeyId": api_key_id,
+            },
+        )
+
+    async def get_api_keys(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetApiKeysResponse:
+        """The API keys of a user, or of the whole organization.
+
+        Without `user_id`: the keys of every user.
+        """
+        return await self._query(
+            "get_api_keys",
+            shapes.GetApiKeysResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     async def get_authenticator(
         self,
         *,
@@ -487,6 +812,22 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "authenticatorId": authenticator_id,
+            },
+        )
+
+    async def get_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetAuthenticatorsResponse:
+        """The authenticators of a user."""
+        return await self._query(
+            "get_authenticators",
+            shapes.GetAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -506,6 +847,59 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "ephemeralKey": ephemeral_key,
+            },
+        )
+
+    async def get_mfa_policies(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPoliciesResponse:
+        """All MFA policies of a user."""
+        return await self._query(
+            "get_mfa_policies",
+            shapes.GetMfaPoliciesResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
+    async def get_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetMfaPolicyResponse:
+        """One MFA policy of a user."""
+        return await self._query(
+            "get_mfa_policy",
+            shapes.GetMfaPolicyResponse,
+            organization_id,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    async def get_oauth_providers(
+        self,
+        *,
+        user_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauthProvidersResponse:
+        """The OAuth identities of a user, or of the whole organization.
+
+        Without `user_id`: the identities of every user.
+        """
+        return await self._query(
+            "get_oauth_providers",
+            shapes.GetOauthProvidersResponse,
+            organization_id,
+            {
+                "userId": user_id,
             },
         )
 
@@ -641,6 +1035,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_smart_contract_interfaces",
             shapes.ListSmartContractInterfacesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_user_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListUserTagsResponse:
+        """All user tags of the organization."""
+        return await self._query(
+            "list_user_tags",
+            shapes.ListUserTagsResponse,
             organization_id,
             {},
         )
@@ -879,5 +1286,170 @@ class AsyncOperations(AsyncCalls):
                 "walletName": wallet_name,
                 "accounts": accounts,
                 "mnemonicLength": mnemonic_length,
+            },
+        )
+
+    async def delete_api_keys(
+        self,
+        *,
+        user_id: str,
+        api_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteApiKeysSubmitted:
+        """Delete API keys of a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteApiKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "apiKeyIds": api_key_ids,
+            },
+        )
+
+    async def delete_authenticators(
+        self,
+        *,
+        user_id: str,
+        authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteAuthenticatorsSubmitted:
+        """Delete passkeys of a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "authenticatorIds": authenticator_ids,
+            },
+        )
+
+    async def delete_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteMfaPolicySubmitted:
+        """Delete an MFA policy."""
+        return await self._submit(
+            shapes.DeleteMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    async def delete_oauth_providers(
+        self,
+        *,
+        user_id: str,
+        provider_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauthProvidersSubmitted:
+        """Detach identities from a user, who must keep a lasting credential."""
+        return await self._submit(
+            shapes.DeleteOauthProvidersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "providerIds": provider_ids,
+            },
+        )
+
+    async def delete_smart_contract_interface(
+        self,
+        *,
+        smart_contract_interface_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSmartContractInterfaceSubmitted:
+        """Delete the ABI or IDL of a contract."""
+        return await self._submit(
+            shapes.DeleteSmartContractInterfaceSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "smartContractInterfaceId": smart_contract_interface_id,
+            },
+        )
+
+    async def delete_user_tags(
+        self,
+        *,
+        user_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteUserTagsSubmitted:
+        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        return await self._submit(
+            shapes.DeleteUserTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagIds": user_tag_ids,
+            },
+        )
+
+    async def update_mfa_policy(
+        self,
+        *,
+        user_id: str,
+        mfa_policy_id: str,
+        mfa_policy_name: str | None = None,
+        condition: str | None = None,
+        required_authentication_methods: Sequence[shapes.RequiredAuthenticationMethodParams] | None = None,
+        order: int | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateMfaPolicySubmitted:
+        """Change an MFA policy.
+
+        What is absent stays.
+        """
+        return await self._submit(
+            shapes.UpdateMfaPolicySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "mfaPolicyId": mfa_policy_id,
+                "mfaPolicyName": mfa_policy_name,
+                "condition": condition,
+                "requiredAuthenticationMethods": required_authentication_methods,
+                "order": order,
+                "notes": notes,
+            },
+        )
+
+    async def update_user_tag(
+        self,
+        *,
+        user_tag_id: str,
+        add_user_ids: Sequence[str],
+        remove_user_ids: Sequence[str],
+        new_user_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateUserTagSubmitted:
+        """Rename a tag, put it on users, take it off users."""
+        return await self._submit(
+            shapes.UpdateUserTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userTagId": user_tag_id,
+                "addUserIds": add_user_ids,
+                "removeUserIds": remove_user_ids,
+                "newUserTagName": new_user_tag_name,
             },
         )

@@ -22,6 +22,7 @@ from keystead.api.enums import (
     Curve,
     PathFormat,
     SmartContractInterfaceType,
+    TagType,
     VoteSelection,
 )
 from keystead.api.parameters import (
@@ -48,6 +49,7 @@ from keystead.api.records import (
     RequiredAuthenticationMethod,
     SmartContractInterface,
     Status,
+    Tag,
     Timestamp,
     User,
     Vote,
@@ -95,9 +97,27 @@ __all__ = [
     "Credential",
     "CredentialType",
     "Curve",
+    "DeleteApiKeysResult",
+    "DeleteApiKeysSubmitted",
+    "DeleteAuthenticatorsResult",
+    "DeleteAuthenticatorsSubmitted",
+    "DeleteMfaPolicyResult",
+    "DeleteMfaPolicySubmitted",
+    "DeleteOauthProvidersResult",
+    "DeleteOauthProvidersSubmitted",
+    "DeleteSmartContractInterfaceResult",
+    "DeleteSmartContractInterfaceSubmitted",
+    "DeleteUserTagsResult",
+    "DeleteUserTagsSubmitted",
     "Feature",
+    "GetApiKeyResponse",
+    "GetApiKeysResponse",
     "GetAuthenticatorResponse",
+    "GetAuthenticatorsResponse",
     "GetBootProofResponse",
+    "GetMfaPoliciesResponse",
+    "GetMfaPolicyResponse",
+    "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
@@ -106,6 +126,7 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListSmartContractInterfacesResponse",
+    "ListUserTagsResponse",
     "ListUsersResponse",
     "ListWalletAccountsResponse",
     "ListWalletsResponse",
@@ -121,7 +142,13 @@ __all__ = [
     "SmartContractInterface",
     "SmartContractInterfaceType",
     "Status",
+    "Tag",
+    "TagType",
     "Timestamp",
+    "UpdateMfaPolicyResult",
+    "UpdateMfaPolicySubmitted",
+    "UpdateUserTagResult",
+    "UpdateUserTagSubmitted",
     "User",
     "UserParamsV4",
     "Vote",
@@ -133,12 +160,36 @@ __all__ = [
 ]
 
 
+class GetApiKeyResponse(Wire, frozen=True):
+    api_key: ApiKey
+
+
+class GetApiKeysResponse(Wire, frozen=True):
+    api_keys: tuple[ApiKey, ...]
+
+
 class GetAuthenticatorResponse(Wire, frozen=True):
     authenticator: Authenticator
 
 
+class GetAuthenticatorsResponse(Wire, frozen=True):
+    authenticators: tuple[Authenticator, ...]
+
+
 class GetBootProofResponse(Wire, frozen=True):
     boot_proof: dict[str, str]
+
+
+class GetMfaPoliciesResponse(Wire, frozen=True):
+    mfa_policies: tuple[MfaPolicy, ...]
+
+
+class GetMfaPolicyResponse(Wire, frozen=True):
+    mfa_policy: MfaPolicy
+
+
+class GetOauthProvidersResponse(Wire, frozen=True):
+    oauth_providers: tuple[OauthProvider, ...]
 
 
 class Feature(Wire, frozen=True):
@@ -186,6 +237,10 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
     smart_contract_interfaces: tuple[SmartContractInterface, ...]
+
+
+class ListUserTagsResponse(Wire, frozen=True):
+    user_tags: tuple[Tag, ...]
 
 
 class ListUsersResponse(Wire, frozen=True):
@@ -251,6 +306,41 @@ class CreateUsersResult(Wire, frozen=True):
 class CreateWalletResult(Wire, frozen=True):
     wallet_id: str
     addresses: tuple[str, ...]
+
+
+class DeleteApiKeysResult(Wire, frozen=True):
+    api_key_ids: tuple[str, ...]
+
+
+class DeleteAuthenticatorsResult(Wire, frozen=True):
+    authenticator_ids: tuple[str, ...]
+
+
+class DeleteMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+class DeleteOauthProvidersResult(Wire, frozen=True):
+    provider_ids: tuple[str, ...]
+
+
+class DeleteSmartContractInterfaceResult(Wire, frozen=True):
+    smart_contract_interface_id: str
+
+
+class DeleteUserTagsResult(Wire, frozen=True):
+    """`user_ids`: the users who lost a tag."""
+
+    user_tag_ids: tuple[str, ...]
+    user_ids: tuple[str, ...]
+
+
+class UpdateMfaPolicyResult(Wire, frozen=True):
+    mfa_policy_id: str
+
+
+class UpdateUserTagResult(Wire, frozen=True):
+    user_tag_id: str
 
 
 class CreateApiKeysSubmitted(Submitted[CreateApiKeysResult]):
@@ -363,3 +453,111 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
     @property
     def addresses(self) -> tuple[str, ...]:
         return self.result.addresses
+
+
+class DeleteApiKeysSubmitted(Submitted[DeleteApiKeysResult]):
+    """Delete API keys of a user, who must keep a lasting credential."""
+
+    operation = "delete_api_keys"
+    activity_type = "ACTIVITY_TYPE_DELETE_API_KEYS"
+    result_key = "deleteApiKeysResult"
+    result_struct = DeleteApiKeysResult
+
+    @property
+    def api_key_ids(self) -> tuple[str, ...]:
+        return self.result.api_key_ids
+
+
+class DeleteAuthenticatorsSubmitted(Submitted[DeleteAuthenticatorsResult]):
+    """Delete passkeys of a user, who must keep a lasting credential."""
+
+    operation = "delete_authenticators"
+    activity_type = "ACTIVITY_TYPE_DELETE_AUTHENTICATORS"
+    result_key = "deleteAuthenticatorsResult"
+    result_struct = DeleteAuthenticatorsResult
+
+    @property
+    def authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.authenticator_ids
+
+
+class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
+    """Delete an MFA policy."""
+
+    operation = "delete_mfa_policy"
+    activity_type = "ACTIVITY_TYPE_DELETE_MFA_POLICY"
+    result_key = "deleteMfaPolicyResult"
+    result_struct = DeleteMfaPolicyResult
+
+    @property
+    def mfa_policy_id(self) -> str:
+        return self.result.mfa_policy_id
+
+
+class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
+    """Detach identities from a user, who must keep a lasting credential."""
+
+    operation = "delete_oauth_providers"
+    activity_type = "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS"
+    result_key = "deleteOauthProvidersResult"
+    result_struct = DeleteOauthProvidersResult
+
+    @property
+    def provider_ids(self) -> tuple[str, ...]:
+        return self.result.provider_ids
+
+
+class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
+    """Delete the ABI or IDL of a contract."""
+
+    operation = "delete_smart_contract_interface"
+    activity_type = "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE"
+    result_key = "deleteSmartContractInterfaceResult"
+    result_struct = DeleteSmartContractInterfaceResult
+
+    @property
+    def smart_contract_interface_id(self) -> str:
+        return self.result.smart_contract_interface_id
+
+
+class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
+    """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+
+    operation = "delete_user_tags"
+    activity_type = "ACTIVITY_TYPE_DELETE_USER_TAGS"
+    result_key = "deleteUserTagsResult"
+    result_struct = DeleteUserTagsResult
+
+    @property
+    def user_tag_ids(self) -> tuple[str, ...]:
+        return self.result.user_tag_ids
+
+    @property
+    def user_ids(self) -> tuple[str, ...]:
+        return self.result.user_ids
+
+
+class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
+    """Change an MFA policy."""
+
+    operation = "update_mfa_policy"
+    activity_type = "ACTIVITY_TYPE_UPDATE_MFA_POLICY"
+    result_key = "updateMfaPolicyResult"
+    result_struct = UpdateMfaPolicyResult
+
+    @property
+    def mfa_policy_id(self) -> str:
+        return self.result.mfa_policy_id
+
+
+class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
+    """Rename a tag, put it on users, take it off users."""
+
+    operation = "update_user_tag"
+    activity_type = "ACTIVITY_TYPE_UPDATE_USER_TAG"
+    result_key = "updateUserTagResult"
+    result_struct = UpdateUserTagResult
+
+    @property
+    def user_tag_id(self) -> str:
+        return self.result.user_tag_id

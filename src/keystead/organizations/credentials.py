@@ -29,10 +29,11 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
     Length, prefix and hex of the key are checked. The point need not lie on its curve: such a key never
     verifies a stamp.
     """
+    curve = params.curve_type or ApiKeyCurve.P256
     return ApiKey(
         credential=Credential(
-            public_key=_checked_public_key(params.public_key, params.curve_type, f"{field}.publicKey"),
-            type=_API_KEY_TYPES[params.curve_type],
+            public_key=_checked_public_key(params.public_key, curve, f"{field}.publicKey"),
+            type=_API_KEY_TYPES[curve],
         ),
         api_key_id=api_key_id,
         api_key_name=params.api_key_name,

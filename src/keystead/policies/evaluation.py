@@ -15,6 +15,7 @@ from keystead.policies.frame import Frame
 from keystead.policies.operators import (
     Run,
     at_name,
+    at_path,
     at_position,
     charge_texts,
     compared,
@@ -133,8 +134,11 @@ class Compiler:
         return lambda frame: read(frame.namespaces.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
-        of, name, kind = self._run(node.of, scope), node.name, self._typing.of(node)
-        read = reader(node, kind)
+        read = reader(node, self._typing.of(node))
+        path = _path(node, scope)
+        if path:
+            return at_path(path, fits(self._typing.of(node)), read)
+        of, name = self._run(node.of, scope), node.name
 
         def field(frame: Frame) -> Any:
             holder = of(frame)
@@ -144,8 +148,7 @@ class Compiler:
                 value = None
             return read(value)
 
-        path = _path(node, scope)
-        return field if path is None else _shortcut(path, fits(kind), field)
+        return field
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
         of, index_of = self._run(node.of, scope), self._run(node.index, scope)
@@ -237,31 +240,16 @@ class Compiler:
         return contained
 
 
-def _path(node: Node, scope: Mapping[str, int]) -> tuple[str, ...] | None:
-    """A keyword and the fields that lead from it, such as eth.tx.to; None if the node is something else."""
+def _path(node: Node, scope: Mapping[str, int]) -> tuple[Name | Field, ...]:
+    """A keyword and the fields that lead from it, such as eth.tx.to; empty if the node is something else."""
     match node:
         case Name(name=name) if name not in scope:
-            return (name,)
-        case Field(of=of, name=name):
+            return (node,)
+        case Field(of=of):
             path = _path(of, scope)
-            return None if path is None else (*path, name)
+            return (*path, node) if path else ()
         case _:
-            return None
-
-
-def _shortcut(path: tuple[str, ...], fitting: Callable[[Any], bool], step_by_step: Run) -> Run:
-    """Most of what policies read lies at a path. Where it is not there, going step by step finds out why."""
-
-    def shortcut(frame: Frame) -> Any:
-        value: Any = frame.namespaces
-        try:
-            for name in path:
-                value = value[name]
-        except (KeyError, TypeError, IndexError):
-            return step_by_step(frame)
-        return value if fitting(value) else step_by_step(frame)
-
-    return shortcut
+            return ()
 
 
 def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:

@@ -104,7 +104,8 @@ class Hearing:
         self._everybody = Frame(_Everybody(facts))
         self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(facts.users)
-        self._attainable: dict[str, bool] = {}
+        self._values: dict[Expression | Broken, Value] = {}
+        self._attainable: dict[Expression, bool] = {}
         self.evaluations = tuple([self._evaluation(named) for named in facts.policies])
         self.denying = [
             each.policy_id
@@ -148,7 +149,11 @@ class Hearing:
     def _value(self, expression: Expression | Broken | None, frame: Frame) -> Value:
         if expression is None:
             return True
-        value = expression.evaluate_in(frame)
+        # Policies share expressions, above all who and when, and equal texts are one expression.
+        known = self._values.get(expression)
+        if known is not None:
+            return known
+        value = self._values[expression] = expression.evaluate_in(frame)
         self._steps_left -= STEPS_MAX - frame.steps
         return value
 
@@ -200,8 +205,8 @@ class Hearing:
 
     def _is_attainable(self, consensus: Expression) -> bool:
         """Whether a consensus holds once everybody has approved."""
-        if consensus.text not in self._attainable:
+        if consensus not in self._attainable:
             steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._facts.users))
-            self._attainable[consensus.text] = consensus.evaluate_in(self._everybody, steps) is True
+            self._attainable[consensus] = consensus.evaluate_in(self._everybody, steps) is True
             self._foresight_left -= steps - self._everybody.steps
-        return self._attainable[consensus.text]
+        return self._attainable[consensus]

@@ -5,11 +5,11 @@ Here: members and items, equality and order, all and any. Not here: in which ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from keystead.policies.frame import EvaluationError, EvaluationFailed, Frame, StepsExceeded
-from keystead.policies.syntax import Index, Node, Place, Slice, TimeFunction, spelled
+from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.time import cron_span, timestamp
 from keystead.policies.types import Comparison as How
 from keystead.policies.types import Scalar, Type, named
@@ -72,6 +72,29 @@ def weighed(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
     if failed is not None and not decided:
         raise failed
     return deciding if decided else not deciding
+
+
+def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: Callable[[Any], Any]) -> Run:
+    """What stands at the end of a path from a keyword. Most of what policies read does, so this is kept quick."""
+    names = tuple(step.name for step in path)
+    absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
+
+    def at_end(frame: Frame) -> Any:
+        value: Any = frame.namespaces
+        reached = 0
+        try:
+            for name in names:
+                value = value[name]
+                reached += 1
+        except (KeyError, TypeError, IndexError):
+            value = None
+        if fitting(value):
+            return value
+        if reached < len(names):
+            raise EvaluationFailed(absent[reached])
+        return read(value)
+
+    return at_end
 
 
 def at_name(node: Index, holder: Any, name: str) -> Any:

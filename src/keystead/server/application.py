@@ -31,7 +31,7 @@ from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
-from keystead.server.bodies import Disconnected, read_body
+from keystead.server.bodies import Disconnected, read_body, read_past
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import RequestLine, logger, write_request_line
 from keystead.server.rate_limits import RateLimit, RateLimited
@@ -114,14 +114,19 @@ class Application:
             status, body, error = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure), failure.message
         headers += [
             (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
+            # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
+            *([] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", request.id.encode()),
             *self._cors.headers(request.origin),
         ]
         if request.close:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": int(status), "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        is_unread = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        await send({"type": "http.response.body", "body": body, "more_body": is_unread})
+        if is_unread:
+            await read_past(receive, self.settings.body_timeout_s)
+            await send({"type": "http.response.body", "body": b""})
         if self.settings.log_requests:
             self._log(request, method, path, status, started, error)
 

@@ -1,8 +1,9 @@
-"""A request's body, whole, within its limits of size and time."""
+"""A request's body, whole, within its limits of size and time; or read past, where it is too large."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -46,6 +47,15 @@ async def _read_rest(receive: Receive, message: dict[str, Any], bytes_max: int) 
         if not message.get("more_body"):
             return bytes(parts)
         message = await receive()
+
+
+async def read_past(receive: Receive, timeout_s: float) -> None:
+    """Take the rest of a body that is refused, until it ends or the time is over: a client that sends everything
+    before it reads would otherwise find the connection broken and never see the answer."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                pass
 
 
 def too_large(bytes_max: int) -> TooLarge:

@@ -18,7 +18,6 @@ from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import WalletAccount
-from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization, Version
 from keystead.storage import rows
@@ -93,13 +92,13 @@ class DatabaseStore(ABC):
         return self._cache.answers(organization)
 
     async def changed_since(self, organization_id: str, version_number: int) -> ChangedSince | None:
-        """Every record newer than this version, as of one moment. None if there is no such organization."""
+        """Every change beyond this version (-1: every record), as of one moment. None: no such organization."""
         found = await self._select(self._reads.changed_since, id=organization_id, version=version_number)
         if not found:
             return None
         number, changed_by = found[0][:2]
-        records = [rows.record_from(kind, body) for _, _, kind, body in found if kind is not None]
-        return ChangedSince(Version(number, changed_by), records)
+        changes = [rows.change_from(*row) for _, _, *row in found if row[0] is not None]
+        return ChangedSince(Version(number, changed_by), changes)
 
     # Commits.
 
@@ -110,7 +109,7 @@ class DatabaseStore(ABC):
     async def found(
         self,
         organization: Organization,
-        attachments: Iterable[Attachment],
+        attachments: Iterable[rows.NewAttachment],
         lookups: Iterable[Lookup],
         instance: Mapping[str, bytes],
     ) -> bool:

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from keystead.organizations.organization import Organization, Put, Record, Version, apply, founded
+from keystead.api.records import User
+from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, founded
+from keystead.storage.rows import MAP_OF
 
-# Measured: what a record takes as Python values, and about as much again for the answers that list it.
-_USER_BYTES = 2_000
-_CREDENTIAL_BYTES = 2_500
-_SMALL_RECORD_BYTES = 1_500
+# Measured: what a record takes as Python values, and half as much again for the answers that list it.
+_RECORD_BYTES = 1_000
+_CREDENTIAL_BYTES = 1_500
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +31,13 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedSince(msgspec.Struct, frozen=True):
-    """The newest version of an organization, and every record that is newer than the version asked about."""
+    """The newest version of an organization, and what became of every record since the version asked about.
+
+    The last state of each, in no order: a record that came and went since is removed without having been known.
+    """
 
     version: Version
-    records: Sequence[Record]
+    changes: Sequence[Change]
 
 
 class Source(Protocol):
@@ -115,9 +120,10 @@ class OrganizationCache:
             if found is None:
                 return None
             if known is None:
-                return self.keep(founded(organization_id, found.version, found.records))
+                records = [change.record for change in found.changes if isinstance(change, Put)]
+                return self.keep(founded(organization_id, found.version, records))
             if clearings == self._clearings:
-                return self.keep(apply(known, [Put(record) for record in found.records], found.version))
+                return self.keep(caught_up(known, found))
 
     def keep(self, organization: Organization) -> Organization:
         """Keep a committed version, unless a newer one is here; the newer of the two."""
@@ -151,9 +157,23 @@ class OrganizationCache:
             self._bytes -= entry.bytes
 
 
+def caught_up(known: Organization, since: ChangedSince) -> Organization:
+    """The organization as it is now, whatever the order of the changes.
+
+    A credential may have moved from one user to another. So removals come first, then every changed user loses
+    the credentials known of it, and only then does each get those that it has now.
+    """
+    removals = [c for c in since.changes if isinstance(c, Remove) and c.id in getattr(known, MAP_OF[c.kind])]
+    puts = [c for c in since.changes if isinstance(c, Put)]
+    bared = [
+        Put(replace(known.users[c.record.user_id], api_keys=(), authenticators=()))
+        for c in puts
+        if isinstance(c.record, User) and c.record.user_id in known.users
+    ]
+    return apply(known, [*removals, *bared, *puts], since.version)
+
+
 def estimated_bytes(organization: Organization) -> int:
+    records = 1 + sum(len(getattr(organization, field)) for field in MAP_OF.values())
     credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    small = len(organization.tags) + len(organization.wallets) + len(organization.contract_interfaces)
-    return (
-        (len(organization.users) + 1) * _USER_BYTES + credentials * _CREDENTIAL_BYTES + small * _SMALL_RECORD_BYTES
-    )
+    return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES

@@ -21,7 +21,7 @@ from keystead.storage.base import Pending, unwritten
 from keystead.storage.dialects import PostgresDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.writes import IF_SKIPPED, locked_versions, move, postgres_inserts
+from keystead.storage.writes import IF_SKIPPED, deletes, locked_versions, move, postgres_inserts
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -44,6 +44,7 @@ class PostgresCommitter:
         self._move = move(dialect)
         self._locked_versions = locked_versions(dialect).sql
         self._inserts = postgres_inserts(dialect)
+        self._deletes = deletes(dialect)
         self._settle = settle
         self._lanes: list[asyncio.Queue[Pending | None]] = [asyncio.Queue() for _ in range(lanes)]
         self._tasks = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
@@ -111,6 +112,8 @@ class PostgresCommitter:
                 status = await connection.execute(sql, *zip(*rows, strict=True))
                 if table in IF_SKIPPED and _count(status) != len(rows):
                     return IF_SKIPPED[table]
+        for table, keys in group.gone.items():
+            await connection.executemany(self._deletes[table], keys)
         return CommitOutcome.COMMITTED
 
     async def _moved(self, connection: Any, group: Group) -> bool:

@@ -7,19 +7,44 @@ Here: what each row holds, encoding and decoding. Not here: SQL (`statements`), 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.activities.activity import Activity
-from keystead.activities.store import Commit, OrganizationChange
+from keystead.activities.store import Commit
 from keystead.api.enums import ActivityStatus
-from keystead.api.records import AppProof, Status, Vote, WalletAccount
-from keystead.organizations.attachments import Attachment, InterfaceText, NewAccount, SealedSecret
+from keystead.api.records import AppProof, Policy, Status, Tag, User, Vote, Wallet, WalletAccount
+from keystead.organizations.attachments import InterfaceText, NewAccount, RemovedInterfaceText, SealedSecret
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import KIND_NAMED, KIND_OF, Organization, Record, Version
+from keystead.organizations.organization import (
+    KIND_NAMED,
+    KIND_OF,
+    Change,
+    ContractInterface,
+    Invitation,
+    Organization,
+    Passkey,
+    Put,
+    Record,
+    Remove,
+    Version,
+)
 from keystead.storage.dialects import Row
+
+NewAttachment = InterfaceText | NewAccount | SealedSecret
+
+MAP_OF: dict[type[Record], str] = {
+    User: "users",
+    Passkey: "passkeys",
+    Tag: "tags",
+    Wallet: "wallets",
+    ContractInterface: "contract_interfaces",
+    Policy: "policies",
+    Invitation: "invitations",
+}
+"""Which field of an organization holds the records of a kind of which there are many."""
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
@@ -48,15 +73,21 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """What one commit writes: (table, row in the order of the table's columns), and the move it stands on."""
+    """What one commit writes, and the move it stands on.
+
+    `rows` are pairs of table and row, in the order of the table's columns; `gone` of table and key.
+    """
 
     move: Move | None
     rows: list[tuple[str, Row]]
+    gone: list[tuple[str, Row]]
 
 
 def of_commit(commit: Commit) -> Rows:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    move, rows = None, []
+    move = None
+    rows: list[tuple[str, Row]] = []
+    gone: list[tuple[str, Row]] = []
     change = commit.change
     if change is not None:
         if change.before is None:
@@ -67,13 +98,21 @@ def of_commit(commit: Commit) -> Rows:
         rows.append(("activity", _activity_row(commit.activity)))
         rows.extend(("vote", _vote_row(commit.activity, vote)) for vote in commit.activity.votes)
     if change is not None:
-        rows.extend(_change_rows(change))
-    return Rows(move, rows)
+        after = change.after
+        rows.extend(("record", _changed_row(after, changed)) for changed in change.changes)
+        for attachment in change.attachments:
+            if isinstance(attachment, RemovedInterfaceText):
+                gone.append(("interface_text", (after.id, attachment.contract_interface_id)))
+            else:
+                rows.append(_attachment_row(after.id, attachment))
+        rows.extend(("lookup", _lookup_row(after, lookup)) for lookup in change.lookups)
+        gone.extend(("lookup", _lookup_row(after, lookup)) for lookup in change.forgotten)
+    return Rows(move, rows, gone)
 
 
 def of_founding(
     organization: Organization,
-    attachments: Iterable[Attachment],
+    attachments: Iterable[NewAttachment],
     lookups: Iterable[Lookup],
     instance: Mapping[str, bytes],
 ) -> Rows:
@@ -81,28 +120,12 @@ def of_founding(
     rows: list[tuple[str, Row]] = [("instance", item) for item in instance.items()]
     rows.append(("organization", _organization_row(organization)))
     records: list[Record] = [organization.profile, organization.data_key]
-    for kept in (
-        organization.users,
-        organization.passkeys,
-        organization.tags,
-        organization.wallets,
-        organization.contract_interfaces,
-    ):
-        records.extend(kept.values())
+    for field in MAP_OF.values():
+        records.extend(getattr(organization, field).values())
     rows.extend(("record", _record_row(organization, record)) for record in records)
     rows.extend(_attachment_row(organization.id, attachment) for attachment in attachments)
-    rows.extend(_lookup_row(organization, lookup) for lookup in lookups)
-    return Rows(None, rows)
-
-
-def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
-    after = change.after
-    for put in change.changes:
-        yield "record", _record_row(after, put.record)
-    for attachment in change.attachments:
-        yield _attachment_row(after.id, attachment)
-    for lookup in change.lookups:
-        yield _lookup_row(after, lookup)
+    rows.extend(("lookup", _lookup_row(organization, lookup)) for lookup in lookups)
+    return Rows(None, rows, [])
 
 
 def _organization_row(organization: Organization) -> Row:
@@ -113,6 +136,14 @@ def _organization_row(organization: Organization) -> Row:
 def _record_row(organization: Organization, record: Record) -> Row:
     kind = KIND_OF[type(record)]
     return (organization.id, kind.word, kind.id_of(record), organization.version.number, _encode(record))
+
+
+def _changed_row(organization: Organization, change: Change) -> Row:
+    match change:
+        case Put(record):
+            return _record_row(organization, record)
+        case Remove(kind, record_id):
+            return (organization.id, KIND_OF[kind].word, record_id, organization.version.number, None)
 
 
 def _activity_row(activity: Activity) -> Row:
@@ -143,7 +174,7 @@ def _vote_row(activity: Activity, vote: Vote) -> Row:
     )
 
 
-def _attachment_row(organization_id: str, attachment: Attachment) -> tuple[str, Row]:
+def _attachment_row(organization_id: str, attachment: NewAttachment) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
             return "interface_text", (organization_id, contract_interface_id, text.encode())
@@ -162,13 +193,16 @@ def _attachment_row(organization_id: str, attachment: Attachment) -> tuple[str, 
             return "sealed_secret", (organization_id, record_id, purpose, sealed.key_id, sealed.ciphertext)
 
 
-def _lookup_row(organization: Organization, lookup: Lookup) -> tuple[str, Row]:
+def _lookup_row(organization: Organization, lookup: Lookup) -> Row:
     parent_id = organization.profile.parent_id or ""
-    return "lookup", (lookup.kind.value, lookup.value, parent_id, organization.id, lookup.user_id)
+    return (lookup.kind.value, lookup.value, parent_id, organization.id, lookup.user_id)
 
 
-def record_from(kind: str, body: bytes) -> Record:
-    return _record_decoders[kind].decode(body)
+def change_from(kind: str, record_id: str, body: bytes | None) -> Change:
+    """What became of a record: it is now so, or it is gone."""
+    if body is None:
+        return Remove(cast(Any, KIND_NAMED[kind].record), record_id)
+    return Put(_record_decoders[kind].decode(body))
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:

@@ -23,7 +23,7 @@ from keystead.storage.base import Pending, already_there, unwritten
 from keystead.storage.dialects import Row, SqliteDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-from keystead.storage.writes import IF_SKIPPED, SQLITE_ROWS_AT_ONCE, move, sqlite_inserts
+from keystead.storage.writes import IF_SKIPPED, SQLITE_ROWS_AT_ONCE, deletes, move, sqlite_inserts
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -47,6 +47,7 @@ class SqliteWriter:
         self._file = file
         self._move = move(dialect)
         self._inserts = sqlite_inserts(dialect)
+        self._deletes = deletes(dialect)
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -136,6 +137,8 @@ class SqliteWriter:
                 inserted = _insert(connection, statements, rows)
                 if inserted != len(rows) and table in IF_SKIPPED:
                     return IF_SKIPPED[table]
+        for table, keys in group.gone.items():
+            connection.executemany(self._deletes[table], keys)
         return CommitOutcome.COMMITTED
 
     def _connected(self) -> sqlite3.Connection:

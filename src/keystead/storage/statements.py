@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, column, select, table
+from sqlalchemy import BigInteger, BindParameter, ColumnElement, and_, bindparam, column, or_, select, table
 
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import Filter, Side, account_page, activity_page, one_activity
@@ -59,11 +59,16 @@ def reads(dialect: Dialect) -> Reads:
         ),
         # One statement, so that the version and the records are of one moment without a transaction.
         changed_since=dialect.compile(
-            select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.body)
+            select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.id, record.c.body)
             .select_from(
                 organization.outerjoin(
                     record,
-                    and_(record.c.organization_id == organization.c.id, record.c.version > bindparam("version")),
+                    and_(
+                        record.c.organization_id == organization.c.id,
+                        record.c.version > bindparam("version"),
+                        # Who asks for everything need not hear of what was removed.
+                        or_(record.c.body.is_not(None), bindparam("version", type_=BigInteger()) >= 0),
+                    ),
                 )
             )
             .where(organization.c.id == _ID)

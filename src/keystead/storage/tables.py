@@ -36,7 +36,8 @@ record = Table(
     Column("kind", _Name, primary_key=True),
     Column("id", _Name, primary_key=True),
     Column("version", BigInteger, nullable=False),
-    Column("body", _Body, nullable=False),
+    # Null where the record was removed: those who know it still must learn that.
+    Column("body", _Body, nullable=True),
     # What changed since version N.
     Index("record_by_version", "organization_id", "version"),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, func, select, update
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
@@ -43,7 +43,7 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (activity, IfThere.SKIP),
     (vote, IfThere.FAIL),
     (record, IfThere.REPLACE),
-    (interface_text, IfThere.FAIL),
+    (interface_text, IfThere.REPLACE),
     (wallet_account, IfThere.FAIL),
     (sealed_secret, IfThere.FAIL),
     (lookup, IfThere.SKIP),
@@ -81,6 +81,16 @@ def locked_versions(dialect: Dialect) -> Statement:
         .order_by(organization.c.id)
         .with_for_update()
     )
+
+
+def deletes(dialect: Dialect) -> dict[str, str]:
+    """By table, for those of which rows are taken away. Parameters: the row's key."""
+    return {
+        table.name: dialect.compile(
+            delete(table).where(*[column == bindparam(column.name) for column in table.primary_key.columns])
+        ).sql
+        for table in (interface_text, lookup)
+    }
 
 
 def sqlite_inserts(dialect: SqliteDialect) -> dict[str, dict[int, str]]:

@@ -34,7 +34,7 @@ def upgrade() -> None:
         sa.Column("kind", _NAME, nullable=False),
         sa.Column("id", _NAME, nullable=False),
         sa.Column("version", sa.BigInteger(), nullable=False),
-        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("organization_id", "kind", "id"),
     )
     op.create_index("record_by_version", "record", ["organization_id", "version"], unique=False)

@@ -1,0 +1,330 @@
+"""The order of the rules, what each policy is recorded to have said, and how a judgement reads."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.policies.cast import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
+
+from keystead.api.errors import InvalidRequest
+from keystead.policies.denial import denied, explained
+from keystead.policies.facts import AskedActivity, condition_values, visible_params
+from keystead.policies.hearing import Outcome
+from keystead.policies.judgement import (
+    Judgement,
+    Rule,
+    Verdict,
+    eligible_voters,
+    judge,
+    may_vote,
+    strictest,
+)
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy import Effect, compile_policy, compile_stored_policy
+
+ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
+IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT
+OPEN, SHUT = "CronSpan('* * * * *', '1m', 'UTC')", "CronSpan('0 0 1 1 *', '1m', 'UTC')"
+FAILING = "wallet.id == 'W1'"
+TWO = "approvers.count() >= 2"
+
+
+@pytest.mark.parametrize(
+    ("policies", "verdict", "rule", "decided"),
+    [
+        ([], IMPLICIT, Rule.NONE, ()),
+        ([allow()], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([deny()], EXPLICIT, Rule.DENY_POLICY, ("P0",)),
+        ([allow(), deny(), allow(), deny()], EXPLICIT, Rule.DENY_POLICY, ("P1", "P3")),
+        ([allow("false"), allow(), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1", "P2")),
+        ([allow(consensus=TWO), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1",)),
+        ([allow(consensus=TWO), deny()], EXPLICIT, Rule.DENY_POLICY, ("P1",)),
+        ([allow(consensus=TWO), deny(consensus=TWO)], CN, Rule.CONSENSUS, ("P0",)),
+        ([allow(), deny(consensus=TWO)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny("false")], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny(FAILING)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(FAILING), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1",)),
+        ([allow(consensus=is_user("B"))], IMPLICIT, Rule.NONE, ()),
+        ([allow(time=SHUT)], IMPLICIT, Rule.NONE, ()),
+        ([allow(), deny(time=SHUT)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny(time=OPEN)], EXPLICIT, Rule.DENY_POLICY, ("P1",)),
+        ([allow(consensus=TWO, time=SHUT)], IMPLICIT, Rule.NONE, ()),
+    ],
+)
+def test_policies(policies: list, verdict: Verdict, rule: Rule, decided: tuple[str, ...]) -> None:  # type: ignore[type-arg]
+    judgement = judge(facts("A", "DELETE_USERS", policies))
+    assert (judgement.verdict, judgement.rule, judgement.policy_ids) == (verdict, rule, decided)
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "clause"),
+    [
+        (allow(), Outcome.ALLOW, None),
+        (deny(), Outcome.DENY_EXPLICIT, None),
+        (allow("false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
+        (deny("false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("false", "false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "false"), Outcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (deny("true", TWO), Outcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (allow("true", TWO), Outcome.REQUIRES_CONSENSUS, Clause.CONSENSUS),
+        (allow("false", TWO), Outcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "true", SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
+        (deny("true", "true", SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
+        (allow("true", TWO, SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
+        (allow("false", "true", SHUT), Outcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow(FAILING), Outcome.ERROR, Clause.CONDITION),
+        (allow("true", "approvers[9].id == 'A'"), Outcome.ERROR, Clause.CONSENSUS),
+        # a clause that fails, fails the policy even where another is false
+        (allow("false", "approvers[9].id == 'A'"), Outcome.ERROR, Clause.CONSENSUS),
+        (allow(FAILING, "false"), Outcome.ERROR, Clause.CONDITION),
+        (deny(FAILING, "true", SHUT), Outcome.ERROR, Clause.CONDITION),
+        # and within one, both sides are always evaluated
+        (allow(f"true || {FAILING}"), Outcome.ERROR, Clause.CONDITION),
+        (deny(f"false && {FAILING}"), Outcome.ERROR, Clause.CONDITION),
+    ],
+)
+def test_outcome(policy, outcome: Outcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
+    (said,) = judge(facts("A", "DELETE_USERS", [policy])).evaluations
+    assert (said.policy_id, said.outcome, said.clause) == ("P0", outcome, clause)
+    assert (said.error is not None) is (outcome is Outcome.ERROR)
+
+
+GUARDED = f"activity.action == 'SIGN' && {FAILING}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "open_verdict", "closed_verdict"),
+    [
+        (deny(FAILING), ALLOW, EXPLICIT),
+        (deny(GUARDED), ALLOW, ALLOW),
+        (deny(f"activity.action == 'DELETE' && {FAILING}"), ALLOW, EXPLICIT),
+        (deny(f"activity.action == 'DELETE' || {FAILING}"), ALLOW, EXPLICIT),
+        (deny(FAILING, "false"), ALLOW, ALLOW),
+        (deny(FAILING, TWO), ALLOW, ALLOW),
+        (deny(FAILING, time=SHUT), ALLOW, ALLOW),
+        (deny(FAILING, time=OPEN), ALLOW, EXPLICIT),
+        (deny("false", "approvers[9].id == 'A'"), ALLOW, ALLOW),
+        (deny("true", "approvers[9].id == 'A'"), ALLOW, EXPLICIT),
+        (allow(FAILING), ALLOW, ALLOW),
+        (deny(), EXPLICIT, EXPLICIT),
+        (deny("false"), ALLOW, ALLOW),
+    ],
+)
+def test_failing_closed(policy, open_verdict: Verdict, closed_verdict: Verdict) -> None:  # type: ignore[no-untyped-def]
+    for fail_closed, expected in ((False, open_verdict), (True, closed_verdict)):
+        judgement = judge(facts("A", "DELETE_USERS", [policy, allow()], fail_closed=fail_closed))
+        assert judgement.verdict is expected
+        if expected is EXPLICIT:
+            assert judgement.policy_ids == ("P0",)
+        if judgement.evaluations[0].error is not None:
+            assert judgement.evaluations[0].outcome is Outcome.ERROR
+
+
+def test_failing_closed_keeps_voters_out() -> None:
+    policies = [deny(FAILING), allow(consensus=TWO)]
+    assert may_vote(facts("A", "DELETE_USERS", policies), "B")
+    assert not may_vote(facts("A", "DELETE_USERS", policies, fail_closed=True), "B")
+
+
+@pytest.mark.parametrize(
+    ("activity", "owner", "policies", "verdict", "rule"),
+    [
+        ("CREATE_API_KEYS_V2", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("DELETE_AUTHENTICATORS", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("STAMP_LOGIN", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_READ_WRITE_SESSION_V2", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_READ_ONLY_SESSION", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("RECOVER_USER", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "B", [], IMPLICIT, Rule.NONE),
+        ("CREATE_API_KEYS_V2", None, [], IMPLICIT, Rule.NONE),
+        # not a right over oneself, whoever is named as owner
+        ("UPDATE_USER_EMAIL", "A", [], IMPLICIT, Rule.NONE),
+        ("DELETE_USERS", "A", [], IMPLICIT, Rule.NONE),
+        ("UPDATE_ROOT_QUORUM", "A", [], IMPLICIT, Rule.ROOT_ONLY),
+        # policies that speak of it decide alone; those that speak of others do not
+        ("CREATE_API_KEYS_V2", "A", [deny()], EXPLICIT, Rule.DENY_POLICY),
+        ("CREATE_API_KEYS_V2", "A", [allow()], ALLOW, Rule.ALLOW_POLICY),
+        ("CREATE_API_KEYS_V2", "A", [allow(consensus=TWO)], CN, Rule.CONSENSUS),
+        ("CREATE_API_KEYS_V2", "A", [deny(consensus=is_user("B"))], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [allow(consensus=is_user("B"))], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [deny(FAILING)], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [deny(time=SHUT)], ALLOW, Rule.OWN_RIGHT),
+    ],
+)
+def test_own_rights(activity: str, owner: str | None, policies: list, verdict: Verdict, rule: Rule) -> None:  # type: ignore[type-arg]
+    judgement = judge(facts("A", activity, policies, owner=owner))
+    assert (judgement.verdict, judgement.rule) == (verdict, rule)
+
+
+@pytest.mark.parametrize(
+    ("by", "activity", "owner", "policies", "verdict", "rule"),
+    [
+        ("R1", "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "R1"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "A"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "R3"), "DELETE_USERS", None, [deny()], ALLOW, Rule.ROOT_QUORUM),
+        (("A", "R1", "R2"), "DELETE_USERS", None, [deny()], ALLOW, Rule.ROOT_QUORUM),
+        (("A", "R1"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "DELETE_USERS", None, [deny()], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "DELETE_USERS", None, [allow()], ALLOW, Rule.ALLOW_POLICY),
+        ("R1", "DELETE_USERS", None, [allow(consensus=TWO)], CN, Rule.CONSENSUS),
+        ("R1", "CREATE_API_KEYS_V2", "R1", [], ALLOW, Rule.OWN_RIGHT),
+        ("R1", "CREATE_API_KEYS_V2", "A", [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "UPDATE_ROOT_QUORUM", None, [allow()], CN, Rule.ROOT_ONLY),
+        (("R1", "R2"), "UPDATE_ROOT_QUORUM", None, [], ALLOW, Rule.ROOT_QUORUM),
+        *(
+            ("A", activity, None, [allow()], IMPLICIT, Rule.ROOT_ONLY)
+            for activity in (
+                "UPDATE_ROOT_QUORUM",
+                "SET_ORGANIZATION_FEATURE",
+                "REMOVE_ORGANIZATION_FEATURE",
+                "UPDATE_ORGANIZATION_NAME",
+            )
+        ),
+    ],
+)
+def test_root_quorum(by, activity: str, owner, policies, verdict: Verdict, rule: Rule) -> None:  # type: ignore[no-untyped-def]
+    judgement = judge(facts(by, activity, policies, owner=owner, quorum=TWO_OF_THREE))
+    assert (judgement.verdict, judgement.rule) == (verdict, rule)
+    if rule in (Rule.ROOT_QUORUM, Rule.ROOT_ONLY):
+        assert judgement.evaluations == ()
+
+
+def test_who_may_vote_where_the_root_quorum_decides() -> None:
+    roots = {"R1", "R2", "R3"}
+    for activity, policies in (
+        ("DELETE_USERS", []),
+        ("DELETE_USERS", [deny(), allow(consensus=TWO)]),
+        ("UPDATE_ROOT_QUORUM", [allow(consensus=TWO)]),
+    ):
+        asked = facts("R1", activity, policies, quorum=TWO_OF_THREE)
+        assert eligible_voters(asked) == roots
+        assert [may_vote(asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
+
+
+def test_anyone_counted_may_reject() -> None:
+    asked = facts("C", "CREATE_POLICY_V3", [allow("activity.kind == 'CREATE_POLICY'", TWO)])
+    assert judge(asked).verdict is CN
+    assert eligible_voters(asked) == set(USERS)
+
+
+def test_an_approver_who_is_gone_counts_no_more() -> None:
+    left = {user_id: each for user_id, each in USERS.items() if user_id != "B"}
+    policies = [allow(consensus=TWO)]
+    assert judge(facts(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
+    assert judge(facts(("A", "B"), "DELETE_USERS", policies, users=left)).verdict is CN
+    assert judge(facts("B", "DELETE_USERS", policies, users=left)).verdict is IMPLICIT
+
+
+def test_a_batch_is_judged_by_its_strictest_part() -> None:
+    policies = [allow("secret.static_properties['kind'] == 'card'", is_user("A"))]
+    parts = [
+        judge(
+            facts("A", "EXPORT_SECRETS", policies, resources={"secret": {"static_properties": {"kind": kind}}})
+        )
+        for kind in ("card", "note", "card")
+    ]
+    assert strictest(parts[:1]).verdict is ALLOW
+    assert strictest(parts) is parts[1]
+    order = [Judgement(verdict, Rule.NONE) for verdict in (ALLOW, CN, IMPLICIT, EXPLICIT)]
+    assert strictest(order) is order[3]
+    assert strictest(order[:2]) is order[1]
+
+
+def test_costly_policies_deny_rather_than_go_unread() -> None:
+    wallets = [{"id": str(number)} for number in range(200)]
+    costly = [
+        allow(f"wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x{number}'))") for number in range(12)
+    ]
+    policies = [*costly, allow(), deny("activity.action == 'DELETE'")]
+    began = time.perf_counter()
+    judgement = judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    took = time.perf_counter() - began
+    assert (judgement.verdict, judgement.rule) == (IMPLICIT, Rule.COST)
+    assert judgement.evaluations[-1].outcome is Outcome.ERROR
+    assert took < 2
+    root = judge(facts("R", "DELETE_USERS", policies, resources={"wallets": wallets}, quorum=ONE_ROOT))
+    assert root.verdict is ALLOW
+
+
+def test_a_stored_policy_that_no_longer_compiles_fails() -> None:
+    with pytest.raises(InvalidRequest):
+        compile_policy(Effect.DENY, "", "eth.tx.gone == 1")
+    broken = compile_stored_policy(Effect.DENY, "", "eth.tx.gone == 1")
+    for fail_closed, verdict in ((False, ALLOW), (True, EXPLICIT)):
+        judgement = judge(facts("A", "DELETE_USERS", [broken, allow()], fail_closed=fail_closed))
+        assert judgement.verdict is verdict
+        assert judgement.evaluations[0].outcome is Outcome.ERROR
+    zone = compile_stored_policy(Effect.ALLOW, time="CronSpan('* * * * *', '1m', 'Gone/Zone')")
+    assert judge(facts("A", "DELETE_USERS", [zone])).evaluations[0].clause is Clause.TIME
+    waiting = compile_stored_policy(Effect.ALLOW, consensus="gone.count() >= 2")
+    assert judge(facts("A", "DELETE_USERS", [waiting])).verdict is IMPLICIT
+    assert eligible_voters(facts("A", "DELETE_USERS", [waiting])) == {"R"}
+
+
+def test_the_refusal_on_the_wire() -> None:
+    judgement = judge(facts("A", "DELETE_USERS", [allow("false"), allow(FAILING)]))
+    refusal = denied(judgement, "ACTIVITY_TYPE_DELETE_USERS")
+    assert (refusal.http_status, refusal.grpc_code, refusal.machine_code) == (403, 7, "")
+    assert refusal.details == [
+        {
+            "@type": "type.googleapis.com/errors.v1.PolicyEnginePermissionError",
+            "message": "No policies evaluated to outcome: Allow",
+            "policyEvaluations": [
+                {"policyId": "P0", "outcome": "OUTCOME_DENY_IMPLICIT"},
+                {"policyId": "P1", "outcome": "OUTCOME_ERROR"},
+            ],
+        }
+    ]
+    judgement = judge(facts("A", "DELETE_USERS", [deny(), allow(), deny()]))
+    (detail,) = denied(judgement, "ACTIVITY_TYPE_DELETE_USERS").details or []
+    assert detail["message"] == "The following policies denied this action: P0, P2"
+
+
+def test_the_explanation_names_the_clause_and_the_reason() -> None:
+    policies = [allow("false"), deny(FAILING), allow("true", TWO), allow(time=SHUT), allow(FAILING)]
+    assert list(explained(judge(facts("A", "DELETE_USERS", policies)))) == [
+        "needs consensus: a policy allows once more users approve (P2)",
+        "policy P0 (EFFECT_ALLOW): OUTCOME_DENY_IMPLICIT: it does not apply: its condition is false",
+        "policy P1 (EFFECT_DENY): OUTCOME_ERROR: its condition failed, so it denies nothing, even where it was "
+        "meant to: wallet is absent (line 1, column 1)",
+        "policy P2 (EFFECT_ALLOW): OUTCOME_REQUIRES_CONSENSUS: its condition is true; its consensus needs more "
+        "approvals",
+        "policy P3 (EFFECT_ALLOW): OUTCOME_TIME_INACTIVE: it would apply at another time",
+        "policy P4 (EFFECT_ALLOW): OUTCOME_ERROR: its condition failed, so it allows nothing: wallet is absent "
+        "(line 1, column 1)",
+    ]
+    closed = list(explained(judge(facts("A", "DELETE_USERS", policies, fail_closed=True))))
+    assert closed[0] == "deny: a policy denies it: a policy denies (P1)"
+    assert "it denies because failing is set to deny" in closed[2]
+    assert list(explained(judge(facts("R", "DELETE_USERS", policies)))) == [
+        "allow: enough members of the root quorum approve",
+        "no policy was looked at",
+    ]
+    assert list(explained(judge(facts("A", "DELETE_USERS", [allow()]))))[1].endswith("all of it is true")
+
+
+def test_params_that_policies_may_see() -> None:
+    given = {"user_id": "A", "api_keys": [], "curve_type": None}
+    assert visible_params("ACTIVITY_TYPE_CREATE_API_KEYS_V2", given) == {"user_id": "A"}
+    assert visible_params("ACTIVITY_TYPE_CREATE_WALLET", {"wallet_name": "w"}) == {}
+    assert visible_params("ACTIVITY_TYPE_STAMP_LOGIN", {"public_key": "02"}) == {"session_profile_id": ""}
+    assert visible_params("ACTIVITY_TYPE_SIGN_TRANSACTION", {"type": "X"}) == {}
+    assert visible_params("ACTIVITY_TYPE_SIGN_TRANSACTION_V2", {"type": "X"}) == {"type": "X"}
+
+
+def test_an_activity_without_kind_has_none_in_conditions() -> None:
+    values = condition_values(AskedActivity(type="ACTIVITY_TYPE_APPROVE_ACTIVITY"), {})
+    assert set(values["activity"]) == {"type", "params"}
+    values = condition_values(AskedActivity(type="ACTIVITY_TYPE_CREATE_USERS_V4"), {"wallet": 1})
+    assert values == {
+        "wallet": 1,
+        "activity": {
+            "type": "ACTIVITY_TYPE_CREATE_USERS_V4",
+            "params": {},
+            "kind": "CREATE_USERS",
+            "resource": "USER",
+            "action": "CREATE",
+        },
+    }
