@@ -185,7 +185,7 @@ class Reader:
             return fail()
         if isinstance(holder, str):
             return kind, holder[index]
-        return self.items(of)[index]
+        return admitted(*self.items(of)[index])
 
     def cut(self, holder: Any, low: Any, high: Any) -> Any:
         for bound in (low, high):

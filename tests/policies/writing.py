@@ -73,7 +73,7 @@ class Writer:
 
     def quantified(self, depth: int, scope: tuple[tuple[str, str], ...]) -> str:
         items, kind = self.listing(depth - 1, scope)
-        name = self.chance.choice(["x", "y", "wallet"])
+        name = self.chance.choice(["x", "y", "wallet"] if kind == "wallet" else ["x", "y"])
         predicate = self.condition(depth - 1, (*(each for each in scope if each[0] != name), (name, kind)))
         return f"{items}.{self.chance.choice(['all', 'any'])}({name}, {predicate})"
 

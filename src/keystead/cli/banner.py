@@ -17,7 +17,7 @@ def development_banner(credentials: Credentials, data: Path, addresses: Sequence
         warning += (
             "\n           They are derived from a seed: whoever knows the seed has them. Such keys are public."
         )
-    wallet = "\n             ".join(addresses) or "none"
+    wallet = "\n                ".join(addresses) or "none"
     return f"""
 Keystead {credentials.base_url}
 
@@ -26,7 +26,7 @@ Keystead {credentials.base_url}
   public key    {credentials.api_public_key}
   private key   {credentials.api_private_key}
   wallet        Development, from the public test mnemonic of local chains
-             {wallet}
+                {wallet}
   data          {data} (credentials in {data / "credentials.json"})
 
   WARNING  {warning}

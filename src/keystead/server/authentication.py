@@ -27,8 +27,6 @@ from keystead.organizations.principals import (
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES
-from keystead.stamps.webauthn import SCHEME as WEBAUTHN_SCHEME
-from keystead.stamps.webauthn import Assertion, read_assertion, verify_assertion
 
 API_KEY_STAMP = b"x-stamp"
 WEBAUTHN_STAMP = b"x-stamp-webauthn"
@@ -72,13 +70,16 @@ async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> Pro
             credential_types=CREDENTIAL_TYPES[stamp.scheme],
         )
     if header == WEBAUTHN_STAMP:
-        return await _prove_passkey(read_assertion(value), body, store)
+        return await _prove_passkey(value, body, store)
     raise NotImplementedHere(f"header {header.decode()}: this kind of stamp is not implemented yet")
 
 
-async def _prove_passkey(assertion: Assertion, body: bytes, store: Store) -> ProvenKey:
+async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     """An assertion names a credential, not a key: the key is on record in the organization that the body names,
     so this one member is read before the signature holds."""
+    from keystead.stamps import webauthn  # slow to import, and a server must be ready soon
+
+    assertion = webauthn.read_assertion(value)
     addressed: _Addressed = _ADDRESSED.decode(body)
     organization = await _organization(store, addressed.organization_id)
     parent_id = organization.profile.parent_id
@@ -93,7 +94,7 @@ async def _prove_passkey(assertion: Assertion, body: bytes, store: Store) -> Pro
             continue
         _, authenticator = held
         public_key = authenticator.credential.public_key
-        verify_assertion(
+        webauthn.verify_assertion(
             assertion,
             body,
             public_key,
@@ -103,7 +104,7 @@ async def _prove_passkey(assertion: Assertion, body: bytes, store: Store) -> Pro
         return ProvenKey(
             public_key=public_key,
             signature=encode_base64url(assertion.signature),
-            scheme=WEBAUTHN_SCHEME,
+            scheme=webauthn.SCHEME,
             credential_types=_WEBAUTHN_TYPES,
             credential_id=assertion.credential_id,
         )
@@ -112,7 +113,7 @@ async def _prove_passkey(assertion: Assertion, body: bytes, store: Store) -> Pro
         ProvenKey(
             public_key="",
             signature="",
-            scheme=WEBAUTHN_SCHEME,
+            scheme=webauthn.SCHEME,
             credential_types=_WEBAUTHN_TYPES,
             credential_id=assertion.credential_id,
         ),
