@@ -52,17 +52,16 @@ def abi_of_type(written: str) -> str:
 
 def idl_of_type(written: str) -> str:
     """`written` is the type's JSON."""
-    return '{"types":[],"instructions":[{"name":"go","accounts":[],"args":[{"name":"a","type":%s}]}]}' % written
+    return IDL.replace('"args": []', f'"args": [{{"name": "a", "type": {written}}}]')
 
 
 def nested(name: str, depth: int) -> str:
     return f'{{"{name}":' * depth + '"u8"' + "}" * depth
 
 
-def nested_tuple(depth: int) -> Any:
-    return functools.reduce(
-        lambda inner, _: {"type": "tuple", "components": [inner]}, range(depth), {"type": "bool"}
-    )
+def nested_tuple(depth: int) -> dict[str, Any]:
+    innermost: dict[str, Any] = {"type": "bool"}
+    return functools.reduce(lambda inner, _: {"type": "tuple", "components": [inner]}, range(depth), innermost)
 
 
 def interface(name: str, named: str, status: int = 400, **members: Any) -> Case:
@@ -211,16 +210,16 @@ def account(name: str, named: str, status: int = 400, **members: Any) -> Case:
 
 
 WALLETS = [
-    wallets("mnemonic of 13 words", "mnemonic", mnemonicLength=13),
+    wallets("mnemonic of 13 words", "invalid mnemonic length: 13", mnemonicLength=13),
     wallets("mnemonic of no words", "mnemonic", mnemonicLength=0),
     wallets("mnemonic of very many words", "mnemonic", mnemonicLength=2**63),
-    account("path without m", "invalid path", path="44'/60'/0'/0/0"),
-    account("path with a number too large", "invalid path", path="m/2147483648"),
-    account("path with an empty segment", "invalid path", path="m//0"),
-    account("path empty", "invalid path", path=""),
-    account("curve that does not fit the address", "curve", curve="CURVE_ED25519"),
+    account("path without m", "`parameters.accounts[0].path`", path="44'/60'/0'/0/0"),
+    account("path with a number too large", "`parameters.accounts[0].path`", path="m/2147483648"),
+    account("path with an empty segment", "`parameters.accounts[0].path`", path="m//0"),
+    account("path empty", "`parameters.accounts[0].path`", path=""),
+    account("curve that does not fit the address", "`parameters.accounts[0].addressFormat`", curve="CURVE_ED25519"),
     account(
-        "format that is not derived yet", "ADDRESS_FORMAT_SPARK", 501, addressFormat="ADDRESS_FORMAT_SPARK_MAINNET"
+        "format that is not derived yet", "`parameters.accounts[0].addressFormat`", 501, addressFormat="ADDRESS_FORMAT_SPARK_MAINNET"
     ),
     wallets(
         "the same path in two spellings",

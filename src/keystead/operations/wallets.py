@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from keystead.activities.activity import Execution, Outcome
 from keystead.activities.ports import AccountRequest, DerivedAccount
 from keystead.api.decoding import Label
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import InvalidRequest, NotFound, ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
-from keystead.keys.addresses import caip2_prefix
+from keystead.keys.addresses import caip2_prefix, require_encodable
 from keystead.keys.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
@@ -125,7 +125,7 @@ def _checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     seen: dict[tuple[str, ...], int] = {}
     paths = []
     for index, params in enumerate(accounts):
-        path = comparison_form(params.curve, params.path)
+        path = _checked_path(params, f"parameters.accounts[{index}]")
         same = seen.setdefault((params.curve, path, params.address_format), index)
         if same != index:
             raise InvalidRequest(
@@ -137,6 +137,18 @@ def _checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     if len(set(names)) != len(names):
         raise InvalidRequest("invalid request: field `parameters.accounts`: two accounts have the same `name`")
     return paths
+
+
+def _checked_path(params: WalletAccountParams, field: str) -> str:
+    """The normalized path of an account that can be derived; refusals name the field."""
+    try:
+        require_encodable(params.curve, params.address_format)
+    except ServiceError as refused:
+        raise type(refused)(f"{refused.message} (field `{field}.addressFormat`)") from None
+    try:
+        return comparison_form(params.curve, params.path)
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"{refused.message} (field `{field}.path`)") from None
 
 
 class GetWalletRequest(QueryRequest, frozen=True):
