@@ -1,7 +1,7 @@
 """The cast of the policy tests, and the facts of a decision in few words.
 
-Ana and Ben are in OPS, Ben in SEC too, Cy has no tag. Root is the root quorum, one of one, unless a test says other.
-Everyone has an API key, Ana a passkey as well.
+Ana and Ben are in OPS, Ben in SEC too, Cy has no tag. Root is the root quorum, one of one, unless a test says
+other. Everyone has an API key, Ana a passkey as well.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def user(user_id: str, *tags: str, has_passkey: bool = False, expires: str | Non
                 aaguid="",
                 credential_id=f"credential-{user_id}",
                 model="",
-                credential=Credential(
-                    public_key=f"cose-{user_id}", type=CredentialType.WEBAUTHN_AUTHENTICATOR
-                ),
+                credential=Credential(public_key=f"cose-{user_id}", type=CredentialType.WEBAUTHN_AUTHENTICATOR),
                 authenticator_id=f"passkey-{user_id}",
                 authenticator_name="passkey",
                 created_at=_BORN,

@@ -35,10 +35,6 @@ class Failed(Exception):
     pass
 
 
-def fail() -> Any:
-    raise Failed
-
-
 def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any]) -> bool | None:
     """True, false, or None for an error."""
     try:
@@ -48,13 +44,15 @@ def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any]) -> bool |
 
 
 def truth(typed: Typed) -> bool:
-    return typed[1] if isinstance(typed[1], bool) else fail()
+    if not isinstance(typed[1], bool):
+        raise Failed
+    return typed[1]
 
 
 def admitted(kind: Type, value: Any) -> Typed:
     """A value as the table says it is, if it is."""
     if value is None:
-        return fail()
+        raise Failed
     whole = isinstance(value, int) and not isinstance(value, bool)
     good = {
         Scalar.BOOL: isinstance(value, bool),
@@ -71,7 +69,9 @@ def admitted(kind: Type, value: Any) -> Typed:
         fine = isinstance(value, str)
     else:
         fine = good[kind]
-    return (kind, value) if fine else fail()
+    if not fine:
+        raise Failed
+    return kind, value
 
 
 def in_either_case(text: str) -> str:
@@ -86,10 +86,10 @@ def as_number(value: Any) -> int:
     if isinstance(value, str):
         digits = value.removeprefix("-")
         if not 1 <= len(digits) <= 39 or not all(each in "0123456789" for each in digits):
-            return fail()
+            raise Failed
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**127) <= value < 2**127:
-        return fail()
+        raise Failed
     return value
 
 
@@ -112,6 +112,15 @@ def order(left: Typed, right: Typed, *, equality: bool) -> int:
     return int(a) - int(b)
 
 
+def alike(items: list[Typed]) -> list[Typed]:
+    """The items of a list literal: one that is hexadecimal makes all of them so, and so on."""
+    kinds = {kind for kind, _ in items}
+    for common in (Scalar.DYNAMIC, Scalar.NUMERAL, Scalar.HEX, Scalar.ADDRESS):
+        if common in kinds:
+            return [(Scalar.DYNAMIC if common is Scalar.NUMERAL else common, value) for _, value in items]
+    return items
+
+
 class Reader:
     def __init__(self, clause: Clause, values: Mapping[str, Any]) -> None:
         self.keywords, self.values = KEYWORDS[clause], values
@@ -125,7 +134,7 @@ class Reader:
             case Literal(value=value):
                 return Scalar.STRING, value
             case ListLiteral(items=items):
-                return ListOf(Scalar.NOTHING), [self.read(item, scope) for item in items]
+                return ListOf(Scalar.NOTHING), alike([self.read(item, scope) for item in items])
             case Name(name=name):
                 if name in scope:
                     return admitted(*scope[name])
@@ -170,19 +179,19 @@ class Reader:
     def field(self, of: Typed, name: str) -> Typed:
         kind, holder = of
         if not isinstance(holder, dict) or name not in holder:
-            return fail()
+            raise Failed
         return admitted(kind.fields[name] if isinstance(kind, StructOf) else Scalar.DYNAMIC, holder[name])
 
     def index(self, of: Typed, index: Any) -> Typed:
         kind, holder = of
         if isinstance(index, str):
             if not isinstance(holder, dict) or index not in holder:
-                return fail()
+                raise Failed
             return admitted(kind.value if isinstance(kind, MapOf) else Scalar.DYNAMIC, holder[index])
         if isinstance(index, bool) or not isinstance(index, int) or not isinstance(holder, list | tuple | str):
-            return fail()
+            raise Failed
         if not 0 <= index < len(holder):
-            return fail()
+            raise Failed
         if isinstance(holder, str):
             return kind, holder[index]
         return admitted(*self.items(of)[index])
@@ -190,32 +199,26 @@ class Reader:
     def cut(self, holder: Any, low: Any, high: Any) -> Any:
         for bound in (low, high):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                return fail()
+                raise Failed
         if not isinstance(holder, list | tuple | str) or not 0 <= low <= high <= len(holder):
-            return fail()
+            raise Failed
         return holder[low:high]
 
     def items(self, of: Typed) -> list[Typed]:
         """The items of a list, not yet looked at. Those of a list literal know their types themselves."""
         kind, holder = of
         if not isinstance(holder, list | tuple):
-            return fail()
+            raise Failed
         if isinstance(kind, ListOf) and kind.item is Scalar.NOTHING:
             return list(holder)
         return [(kind.item if isinstance(kind, ListOf) else Scalar.DYNAMIC, item) for item in holder]
 
     def among(self, sought: Typed, of: Typed) -> bool:
+        kind, _ = of
         items = self.items(of)
-        kinds = {sought[0], *(kind for kind, _ in items)}
-        if Scalar.HEX in kinds:
-            # One item that is hexadecimal makes its list a list of such.
-            items = [(Scalar.HEX, value) for _, value in items]
-        elif kinds <= {*TEXTS} and Scalar.ADDRESS in kinds:
-            items = [(Scalar.ADDRESS, value) for _, value in items]
-        elif kinds & {Scalar.DYNAMIC, Scalar.NUMERAL}:
-            items = [(Scalar.DYNAMIC, value) for _, value in items]
-        if not kinds & {Scalar.DYNAMIC, Scalar.NUMERAL} and kinds & {*TEXTS}:
-            return 0 in [order(sought, item, equality=True) for item in items]
+        if isinstance(kind, ListOf) and kind.item in TEXTS and sought[0] in TEXTS:
+            # A text is sought among whatever is there: what is no text is not it.
+            items = [item for item in items if isinstance(item[1], str)] if kind.item is Scalar.STRING else items
         return 0 in [order(sought, admitted(*item), equality=True) for item in items]
 
     def list_function(self, node: ListFunction, scope: Mapping[str, Typed]) -> Typed:

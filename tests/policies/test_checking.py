@@ -90,7 +90,12 @@ REFUSED = [
     (CONDITION, "1 in ['a']", 3, "an integer cannot be in a list whose items are each a string"),
     (CONDITION, "activity.kind in 'abc'", 18, "in is a function of lists, and 'abc' is a string"),
     (CONDITION, "wallets.contains('a')", 9, "a string cannot be in a list whose items are each a struct"),
-    (CONDITION, "activity.kind.contains('a')", 10, "contains is a function of lists, and activity.kind is a string"),
+    (
+        CONDITION,
+        "activity.kind.contains('a')",
+        10,
+        "contains is a function of lists, and activity.kind is a string",
+    ),
     (CONDITION, "activity.count() == 1", 1, "count is a function of lists, and activity is a struct"),
     (CONDITION, "eth.tx.contract_call_args.all(a, true)", 8, "all is a function of lists, and"),
     (CONDITION, "wallet['id'] == 'a'", 7, "a struct has no `[…]`"),

@@ -1,15 +1,14 @@
-"""Evaluation: every operator on every type, what fails, and what it may cost."""
+"""Evaluation: every operator on every type, and what fails."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from keystead.policies.expression import compile_expression
-from keystead.policies.frame import STEPS_MAX, EvaluationError
+from keystead.policies.frame import EvaluationError, Frame
 from keystead.policies.namespaces import Clause
 
 BIG = 2**127
@@ -48,6 +47,7 @@ VALUES: dict[str, Any] = {
                 "calls": [("0xabcd", 0), ("0xabcd", 1)],
                 "struct": {"inner": {"n": 1}},
                 "null": None,
+                "endless": 10**5000,
             },
         },
         "eip_712": {"domain": {"chain_id": 2**256 - 1}, "message": {"amount": "999"}},
@@ -106,6 +106,8 @@ CASES: list[tuple[str, object]] = [
     ("wallets[0..3].count() == 3", FAILS),
     ("wallets.any(w, w.id == 'W1' && wallets.any(w, w.id == 'W2') && w.id == 'W1')", True),
     ("wallets.all(v, wallets.any(w, w.id == v.id))", True),
+    ("[1].all(x, ['W1'].any(x, wallets.any(y, y.id == x) && x == 'W1'))", True),
+    ("[1].all(x, ['W1'].any(x, wallets.any(y, y.imported) && x == 'W1') && x == 1)", True),
     ("activity.params.user_ids.contains('b') && 'a' in activity.params.user_ids", True),
     ("private_key.tags.contains('b')", False),
     ("1 in [1, 2] && !(3 in [1, 2]) && true in [true] && !(1 in [])", True),
@@ -156,6 +158,9 @@ CASES: list[tuple[str, object]] = [
     ("eth.tx.contract_call_args['missing'] == 1", FAILS),
     ("wallets[eth.tx.contract_call_args['list'][0]].id == 'W2'", True),
     ("wallets[eth.tx.contract_call_args['flag']].id == 'W2'", FAILS),
+    ("wallets[eth.tx.contract_call_args['endless']].id == 'W2'", FAILS),
+    ("wallets[0..eth.tx.contract_call_args['endless']].count() == 1", FAILS),
+    ("eth.tx.contract_call_args['endless'] > 1", FAILS),
     ("wallets[eth.tx.contract_call_args['digits']].id == 'W2'", FAILS),
     ("eth.eip_7702_authorization.chain_id == '1' && eth.eip_7702_authorization.chain_id == 1", True),
     ("eth.eip_7702_authorization.chain_id == 'one'", FAILS),
@@ -255,72 +260,6 @@ def test_integers_end_where_documented() -> None:
     ],
 )
 def test_weighing(text: str, plain: object, weighed: object) -> None:
-    from keystead.policies.frame import Frame
-
     expression = compile_expression(text, Clause.CONDITION)
     values = [expression.evaluate_in(Frame(VALUES)), expression.weigh_in(Frame(VALUES))]
     assert [FAILS if isinstance(each, EvaluationError) else each for each in values] == [plain, weighed]
-
-
-MANY = [{"id": str(number), "imported": True} for number in range(1000)]
-LONG = "0x" + "aB" * 500_000
-NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.id || c.id == d.id))))"
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("wallets.all(a, wallets.any(b, a.id == b.id))", {"wallets": MANY}),
-        (NESTED, {"wallets": MANY}),
-        ("wallets.filter(a, wallets.filter(b, a.id == b.id).count() == 1).count() > 5", {"wallets": MANY}),
-        ("wallets.all(a, wallets[0..1000].count() == 1000)", {"wallets": MANY}),
-        (
-            "wallets.all(a, eth.tx.data[0..900000] == eth.tx.data[1..900001])",
-            {"wallets": MANY, "eth": {"tx": {"data": LONG}}},
-        ),
-        (
-            "wallets.all(a, eth.tx.data == eth.tx.to)",
-            {"wallets": MANY, "eth": {"tx": {"data": LONG, "to": LONG.upper()}}},
-        ),
-        (
-            "wallets.all(a, wallet.id == wallet.label)",
-            {"wallets": MANY, "wallet": {"id": LONG, "label": str(LONG)}},
-        ),
-        (
-            "wallets.all(a, private_key.tags.contains(private_key.id))",
-            {"wallets": MANY, "private_key": {"tags": [LONG + "0", LONG + "1"], "id": LONG + "2"}},
-        ),
-        (
-            "wallets.all(a, eth.tx.to in ['0x1', '0x2'])",
-            {"wallets": MANY, "eth": {"tx": {"to": LONG}}},
-        ),
-        (
-            "wallets.all(a, eth.eip_712.message['a'] == eth.eip_712.message['b'])",
-            {"wallets": MANY, "eth": {"eip_712": {"message": {"a": LONG, "b": LONG.lower()}}}},
-        ),
-        (
-            "eth.eip_712.message['a'].all(x, x == 1)",
-            {"eth": {"eip_712": {"message": {"a": [1] * 300_000}}}},
-        ),
-    ],
-)
-def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
-    expression = compile_expression(text, Clause.CONDITION)
-    began = time.perf_counter()
-    error = expression.evaluate(values)
-    took = time.perf_counter() - began
-    assert isinstance(error, EvaluationError)
-    assert "steps" in error.reason
-    assert took < 1
-
-
-def test_a_number_of_a_million_digits_is_not_read() -> None:
-    values = {"eth": {"eip_712": {"message": {"a": "9" * 1_000_000}}}}
-    began = time.perf_counter()
-    assert evaluated("eth.eip_712.message['a'] > 5", values) is FAILS
-    assert time.perf_counter() - began < 1
-
-
-def test_ordinary_work_stays_far_below_the_limit() -> None:
-    assert evaluated("wallets.all(w, w.id != 'x' && w.imported)", {"wallets": MANY * 10}) is True
-    assert STEPS_MAX == 100_000

@@ -173,7 +173,7 @@ def request(chance: Random) -> dict[str, Any]:
     def wallet() -> dict[str, Any]:
         return struct(id=text(), label=text(), imported=some(pick([True, False])), exported=some(pick([True, 1])))
 
-    values = struct(
+    return struct(
         activity=struct(
             type=text(),
             kind=text(),
@@ -182,9 +182,7 @@ def request(chance: Random) -> dict[str, Any]:
         ),
         wallet=some(wallet()),
         wallets=some([wallet() for _ in range(chance.randrange(4))]),
-        wallet_account=some(
-            struct(address=text(), path_indexes=some(chance.choices([*INTEGERS, 44, 44, 0], k=2)))
-        ),
+        wallet_account=some(struct(address=text(), path_indexes=some(chance.choices([*INTEGERS, 44, 44, 0], k=2)))),
         private_key=some(struct(tags=some(chance.choices(STRINGS, k=chance.randrange(3))))),
         secret=some({"static_properties": {"kind": pick(STRINGS)}}),
         eth=some(
@@ -211,14 +209,14 @@ def request(chance: Random) -> dict[str, Any]:
             }
         ),
     )
-    return values
 
 
-_SCRAPS = (
-    "&& || ! == != < <= > >= in . .. ( ) [ ] , ' \" true false 0 1 42 'a' '0xAb' activity kind wallets approvers"
-    " credentials eth tx to value all any filter contains count id x u Timestamp CronSpan time now type tags = & | -"
-    " @ # $ \\ \n \t \u00e9 \U0001f511 \x00 9999999999999999999999999999999999999999 Europe/Berlin '* * * * *' '1h'"
-).split(" ")
+_PLAIN = (
+    "&& || ! == != < <= > >= . .. ( ) [ ] , ' \" = & | - @ # $ \\ in true false 0 1 42 'a' '0xAb' activity kind"
+    " wallets approvers credentials eth tx to value all any filter contains count id x u Timestamp CronSpan"
+    " time now type tags '1h' 'UTC'"
+)
+_SCRAPS = [*_PLAIN.split(), "\n", "\t", "\u00e9", "\U0001f511", "\x00", "9" * 40, "'* * * * *'"]
 
 
 def scribble(chance: Random) -> str:

@@ -20,7 +20,7 @@ from keystead.activities.proofs import proof_payloads
 from keystead.activities.requests import Liveness, Submission, check_liveness
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Store
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import Conflict, NotFound
+from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.api.records import Timestamp, User, Vote, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.limits import Limits
@@ -88,7 +88,16 @@ class Lifecycle:
             known = await self._store.activity_with_fingerprint(organization_id, submission.fingerprint)
             if known is not None:
                 return known
-            activity = await self._attempt(submission, caller)
+            try:
+                activity = await self._attempt(submission, caller)
+            except Unavailable:
+                raise
+            except ServiceError:
+                # Another process may have committed the same bytes after they were looked for here: then what
+                # refuses this try is what they did.
+                activity = await self._store.activity_with_fingerprint(organization_id, submission.fingerprint)
+                if activity is None:
+                    raise
             if activity is not None:
                 return activity
         raise Conflict("the organization is being changed by many others at once; send the same request again")

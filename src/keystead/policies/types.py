@@ -89,8 +89,8 @@ def ordering(left: Type, right: Type) -> Comparison | None:
 
 def joined(left: Scalar, right: Scalar) -> Scalar | None:
     """The type that the items of a list have in common; None if they have none."""
-    if left is Scalar.NOTHING:
-        return right
+    if Scalar.NOTHING in (left, right):
+        return right if left is Scalar.NOTHING else left
     match comparison(left, right):
         case None:
             return None

@@ -16,24 +16,33 @@ class Disconnected(Exception):
     """The caller went away before the body was complete; nobody is left to answer."""
 
 
-async def read_body(receive: Receive, announced: int | None, bytes_max: int, timeout_s: float) -> bytes:
-    """The body. `announced` is its Content-Length, None where it comes in chunks.
+async def read_body(
+    receive: Receive, announced: int | None, bytes_max: int, timeout_s: float, *, is_here: bool
+) -> bytes:
+    """The body. `announced` is its Content-Length, None where it comes in chunks. `is_here`: all of it has arrived,
+    so that reading it needs no limit of time, which would cost more than all the rest of the reading.
 
     Raises TooLarge, RequestTimeout, Disconnected.
     """
     if announced is not None and announced > bytes_max:
         raise too_large(bytes_max)
+    if is_here:
+        return await _read(receive, bytes_max)
     try:
         async with asyncio.timeout(timeout_s):
-            message = await receive()
-            if message["type"] == "http.request" and not message.get("more_body"):
-                body: bytes = message["body"]
-                if len(body) > bytes_max:
-                    raise too_large(bytes_max)
-                return body
-            return await _read_rest(receive, message, bytes_max)
+            return await _read(receive, bytes_max)
     except TimeoutError:
         raise RequestTimeout(f"the request's body was not complete within {timeout_s:g} s") from None
+
+
+async def _read(receive: Receive, bytes_max: int) -> bytes:
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        body: bytes = message["body"]
+        if len(body) > bytes_max:
+            raise too_large(bytes_max)
+        return body
+    return await _read_rest(receive, message, bytes_max)
 
 
 async def _read_rest(receive: Receive, message: dict[str, Any], bytes_max: int) -> bytes:

@@ -21,6 +21,9 @@ from keystead.api.rendering import error_answer, rfc3339
 from keystead.server.logs import RequestLine, write_request_line
 from keystead.server.settings import Settings
 
+BODY_IS_HERE = "keystead.body_is_here"
+"""Name of the ASGI extension that a request has once its whole body has arrived: nobody need wait for it."""
+
 _OF_AN_OFFER = frozenset({b"upgrade", b"connection", b"http2-settings"})
 
 
@@ -92,6 +95,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._reading_headers = True
         if self.cycle is not None and not self._offers_upgrade():
+            self.scope["extensions"] = {BODY_IS_HERE: {}}
             super().on_message_complete()
 
     def _offers_upgrade(self) -> bool:
