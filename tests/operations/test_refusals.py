@@ -219,7 +219,10 @@ WALLETS = [
     account("path empty", "`parameters.accounts[0].path`", path=""),
     account("curve that does not fit the address", "`parameters.accounts[0].addressFormat`", curve="CURVE_ED25519"),
     account(
-        "format that is not derived yet", "`parameters.accounts[0].addressFormat`", 501, addressFormat="ADDRESS_FORMAT_SPARK_MAINNET"
+        "format that is not derived yet",
+        "`parameters.accounts[0].addressFormat`",
+        501,
+        addressFormat="ADDRESS_FORMAT_SPARK_MAINNET",
     ),
     wallets(
         "the same path in two spellings",

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Timestamp, User
 from keystead.organizations.organization import RootQuorum
 from keystead.policies.facts import Approval, AskedActivity, CredentialUsed, Facts, NamedPolicy
-from keystead.policies.policy import CompiledPolicy, Effect, compile_policy
+from keystead.policies.policy import CompiledPolicy, compile_policy
 
 NOW = "2026-09-09T12:00:00+00:00"
 _BORN = Timestamp.from_ms(1_700_000_000_000)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
 from keystead.policies.facts import Approval
 from keystead.policies.hearing import Outcome
-from keystead.policies.policy import Effect, compile_policy
+from keystead.policies.policy import compile_policy
 from tests.policies.cast import TWO_OF_THREE, allow, deny, is_user, passkey
 from tests.policies.examples import ALLOW_SIGN, CN, ERROR, EXPLICIT, IMPLICIT, INACTIVE, OK, SIGN, SIGN_V1, Case
 

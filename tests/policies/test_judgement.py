@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
 from keystead.policies.hearing import Outcome
 from keystead.policies.judgement import (
@@ -19,7 +20,7 @@ from keystead.policies.judgement import (
     strictest,
 )
 from keystead.policies.namespaces import Clause
-from keystead.policies.policy import Effect, compile_policy, compile_stored_policy
+from keystead.policies.policy import compile_policy, compile_stored_policy
 from tests.policies.cast import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
 
 ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS

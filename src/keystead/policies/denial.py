@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from keystead.api.enums import Effect
 from keystead.api.errors import PermissionDenied
 from keystead.policies.hearing import Outcome, PolicyEvaluation
 from keystead.policies.judgement import Judgement, Rule, Verdict
-from keystead.policies.policy import Effect
 
 _WHY = {
     Rule.ROOT_ONLY: "Only members of the root quorum can take it.",

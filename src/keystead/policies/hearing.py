@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from keystead.api.enums import Effect
 from keystead.policies.consensus import counts
 from keystead.policies.expression import Broken, Expression, Value
 from keystead.policies.facts import (
@@ -24,7 +25,7 @@ from keystead.policies.facts import (
 )
 from keystead.policies.frame import STEPS_MAX, EvaluationError, Frame
 from keystead.policies.namespaces import Clause
-from keystead.policies.policy import CompiledPolicy, Effect
+from keystead.policies.policy import CompiledPolicy
 from keystead.policies.syntax import Place
 
 DECISION_STEPS_MAX = 1_000_000

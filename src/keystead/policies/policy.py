@@ -6,19 +6,13 @@ record (`organizations`), and what a decision makes of it (`judgement`).
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
+from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
 from keystead.policies.expression import Broken, Expression, compile_expression
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
-
-
-class Effect(StrEnum):
-    ALLOW = "EFFECT_ALLOW"
-    DENY = "EFFECT_DENY"
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
