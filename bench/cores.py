@@ -65,11 +65,8 @@ def machine() -> dict[str, str]:
 
 
 def _processor() -> str:
-    facts = dict(
-        (part.strip() for part in line.split(":", 1))
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if ":" in line
-    )
+    pairs = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
+    facts = {name.strip(): value.strip() for name, value in pairs}
     if "model name" not in facts:
         return platform.machine()
     return f"{facts['model name']} (family {facts.get('cpu family')}, model {facts.get('model')})"

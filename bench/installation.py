@@ -59,9 +59,9 @@ def new_installation(database_url: str, folder: Path, cores: Set[int]) -> Instal
         "KEYSTEAD_MASTER_KEY_FILE": str(folder / "master.key"),
         "KEYSTEAD_LIMIT_CONTRACT_INTERFACES": str(INTERFACES_MAX),
     }
-    command = [Path(sys.executable).parent / "keystead", "init", "--organization-name", "Bench"]
+    keystead = Path(sys.executable).parent / "keystead"
     made = subprocess.run(
-        [*command, "--credentials", credentials],
+        [keystead, "init", "--organization-name", "Bench", "--credentials", credentials],
         env={name: value for name, value in settings.items() if "LIMIT" not in name},
         capture_output=True,
         text=True,

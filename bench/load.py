@@ -36,9 +36,9 @@ class Load(msgspec.Struct, frozen=True):
 
 
 def send(port: int, requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
-    """Send all the requests; the first `warm_up` of them are not measured. Raises BenchFailure if it takes too long.
+    """Send all the requests; the first `warm_up` of them are not measured. An answer other than 200 is a failure.
 
-    An answer with a status other than 200 is a failure.
+    Raises BenchFailure if the server closes a connection, or all takes longer than `limit_s`.
     """
     gc.collect()
     gc.disable()

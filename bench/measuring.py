@@ -1,40 +1,52 @@
 """One measurement: blocks of requests, each between two runs of the yardstick, and what they come to.
 
-Where two servers are compared, their blocks take turns, so that whatever else the machine does meets both.
+Where two servers are compared, their blocks take turns, so that whatever else the machine does meets both. Blocks
+in which other programs used much of it are repeated, a bounded number of times.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence, Set
 
 import msgspec
 
 from bench.load import Load, send
+from bench.processes import others_s
+from bench.server import Server
 from bench.yardstick import verifications_per_s
+
+DISTURBED = 0.1
+"""A block is worth repeating if others had more of a core than this."""
 
 _PROBE = 400
 """Requests that tell roughly how fast a server is, so that blocks last as long as they should."""
 
+_LIMIT_S = 60.0
+
 
 class Pace(msgspec.Struct, frozen=True):
-    """How many blocks, and how long one lasts."""
+    """How many blocks, how long one lasts, and how many more there may be in place of disturbed ones."""
 
     blocks: int
     seconds: float
+    spare: int
 
 
 class Subject(msgspec.Struct, frozen=True):
     """What is measured: how requests are made, where they go. `warm_up`: at least so many before the clock runs."""
 
     make: Callable[[int], list[bytes]]
-    port: int
-    peak_bytes: Callable[[], int]
+    server: Server
     warm_up: int = 0
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The medians of all blocks; latencies of all their requests together, in milliseconds."""
+    """The medians of all blocks; latencies of all their requests together, in milliseconds.
+
+    `others` is how much of a core other programs had meanwhile.
+    """
 
     requests_per_s: float
     verifications_per_s: float
@@ -44,41 +56,65 @@ class Figures(msgspec.Struct, frozen=True):
     peak_mb: float
     requests: int
     failures: int
+    others: float
+
+
+class _Block(msgspec.Struct, frozen=True):
+    load: Load
+    verifications_per_s: float
+    others: float
+
+    @property
+    def share(self) -> float:
+        return self.load.rate / self.verifications_per_s
 
 
 def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Figures]:
     """The figures of each subject, whose server runs on these cores."""
     counts = [max(int(_probe(subject) * pace.seconds), 100) for subject in subjects]
-    loads: list[list[Load]] = [[] for _ in subjects]
-    rates: list[list[float]] = [[] for _ in subjects]
+    blocks: list[list[_Block]] = [[] for _ in subjects]
     before = verifications_per_s(cores)
-    for _ in range(pace.blocks):
-        for subject, count, subject_loads, subject_rates in zip(subjects, counts, loads, rates, strict=True):
-            warm_up = max(count // 10, subject.warm_up)
-            requests = subject.make(warm_up + count)
-            subject_loads.append(send(subject.port, requests, warm_up=warm_up, limit_s=60))
+    for number in range(pace.blocks + pace.spare):
+        if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
+            break
+        for subject, count, subject_blocks in zip(subjects, counts, blocks, strict=True):
+            load, others = _loaded(subject, count)
             after = verifications_per_s(cores)
-            subject_rates.append((before + after) / 2)
+            subject_blocks.append(_Block(load, (before + after) / 2, others))
             before = after
     return [
-        _figures(subject_loads, subject_rates, subject)
-        for subject_loads, subject_rates, subject in zip(loads, rates, subjects, strict=True)
+        _figures(subject, sorted(some, key=lambda block: block.others)[: pace.blocks])
+        for subject, some in zip(subjects, blocks, strict=True)
     ]
 
 
 def _probe(subject: Subject) -> float:
-    return send(subject.port, subject.make(_PROBE), warm_up=_PROBE // 2, limit_s=60).rate
+    return send(subject.server.port, subject.make(_PROBE), warm_up=_PROBE // 2, limit_s=_LIMIT_S).rate
 
 
-def _figures(loads: Sequence[Load], rates: Sequence[float], subject: Subject) -> Figures:
-    latencies = sorted(latency for load in loads for latency in load.latencies)
+def _loaded(subject: Subject, count: int) -> tuple[Load, float]:
+    """So many requests, and how much of a core others had while they were answered."""
+    warm_up = max(count // 10, subject.warm_up)
+    requests = subject.make(warm_up + count)
+    begun, others_before = time.perf_counter(), others_s()
+    load = send(subject.server.port, requests, warm_up=warm_up, limit_s=_LIMIT_S)
+    return load, max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
+
+
+def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
+    return [block for block in blocks if block.others <= DISTURBED]
+
+
+def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
+    latencies = sorted(latency for block in blocks for latency in block.load.latencies)
     return Figures(
-        requests_per_s=statistics.median(load.rate for load in loads),
-        verifications_per_s=statistics.median(rates),
-        share=statistics.median(load.rate / rate for load, rate in zip(loads, rates, strict=True)),
+        requests_per_s=statistics.median(block.load.rate for block in blocks),
+        verifications_per_s=statistics.median(block.verifications_per_s for block in blocks),
+        share=statistics.median(block.share for block in blocks),
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
-        peak_mb=subject.peak_bytes() / 1e6,
+        peak_mb=subject.server.peak_bytes() / 1e6,
         requests=len(latencies),
-        failures=sum(load.failures for load in loads),
+        failures=sum(block.load.failures for block in blocks),
+        others=statistics.median(block.others for block in blocks),
     )

@@ -10,9 +10,21 @@ import msgspec
 from bench.cases import CREATE_INTERFACE, LIST_WALLETS
 from bench.run import Result
 
-HEADER = (
-    "| operation | store | workers | organizations | requests/s | verify/s | share | p50 ms | p99 ms | peak MB |\n"
-    "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+COLUMNS = (
+    ("operation", ""),
+    ("store", ""),
+    ("workers", ":"),
+    ("organizations", ":"),
+    ("requests/s", ":"),
+    ("verify/s", ":"),
+    ("share", ":"),
+    ("p50 ms", ":"),
+    ("p99 ms", ":"),
+    ("peak MB", ":"),
+    ("others", ":"),
+)
+HEADER = "\n".join(
+    f"| {' | '.join(cells)} |" for cells in ([name for name, _ in COLUMNS], [f"---{side}" for _, side in COLUMNS])
 )
 
 TARGETS = (
@@ -41,6 +53,7 @@ def row(result: Result) -> str:
         f"{figures.p50_ms:.1f}",
         f"{figures.p99_ms:.1f}",
         f"{figures.peak_mb:.0f}",
+        f"{figures.others:.2f}",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -48,7 +61,9 @@ def row(result: Result) -> str:
 def verdicts(results: Sequence[Result]) -> list[str]:
     """A line per target that these results tell something about."""
     plain = [result for result in results if result.workers == 1 and not result.asked]
-    shares = {(result.case, result.store, result.organizations > 1): result.figures.share for result in plain}
+    shares: dict[tuple[str, str, bool], float] = {
+        (result.case, result.store, result.organizations > 1): result.figures.share for result in plain
+    }
     lines = [
         _verdict(f"{case}, {store}, one worker", shares[case, store, False], least)
         for case, store, least in TARGETS

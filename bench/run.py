@@ -88,7 +88,7 @@ def _compared(
             settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
             server = stack.enter_context(running(settings, installation.folder, places))
             stamping = Stamping(case, installation, server.base_url)
-            subjects.append(Subject(stamping.requests, server.port, server.peak_bytes))
+            subjects.append(Subject(stamping.requests, server))
         for figures, others in zip(measure(subjects, places, pace), (0, crowd), strict=False):
             yield Result(case=case.name, store=store, workers=workers, organizations=1 + others, figures=figures)
 
@@ -108,7 +108,7 @@ def _spread(
             def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Member] = chosen) -> list[bytes]:
                 return stamping.requests_of(chance.choices(chosen, k=count))
 
-            subjects.append(Subject(make, server.port, server.peak_bytes, warm_up))
+            subjects.append(Subject(make, server, warm_up))
         asked = (f"of {len(few):,} organizations", f"of all {len(members):,}")
         for figures, which in zip(measure(subjects, places, plan.pace), asked, strict=True):
             yield Result(

@@ -1,6 +1,6 @@
 """The server under test: `keystead serve` in a process of its own, with the settings it has when nothing is set.
 
-Here: starting, pinning, its memory, stopping. Its log, a line per request, goes to a file, as it does in production.
+Here: starting, pinning, stopping. Its log, a line per request, goes to a file, as it does in production.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 
 from bench.cores import pinned
 from bench.failure import BenchFailure
+from bench.processes import family, peak_bytes
 
 _START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 15.0
@@ -34,12 +35,12 @@ class Server(msgspec.Struct, frozen=True):
 
     def peak_bytes(self) -> int:
         """The most memory that its processes have had resident, added up (Linux: VmHWM)."""
-        return sum(_peak_bytes(pid) for pid in _family(self.pid))
+        return sum(peak_bytes(pid) for pid in family(self.pid))
 
 
 @contextmanager
 def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Iterator[Server]:
-    """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure if it will not."""
+    """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure otherwise."""
     port = _free_port()
     log = folder / "server.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
@@ -85,17 +86,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _family(int(child))
-
-
-def _peak_bytes(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0

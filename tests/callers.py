@@ -98,7 +98,7 @@ class Caller:
 
 
 def answered(response: httpx.Response) -> Any:
-    assert response.status_code == 200, response.text
+    assert response.status_code == 200, response.text[:1000]
     return response.json()
 
 
@@ -121,7 +121,7 @@ def refusal(response: httpx.Response) -> tuple[int, str]:
     """Status and message of an answer that must be an error in the documented shape."""
     assert response.headers["content-type"] == "application/json"
     error = response.json()
-    assert response.status_code >= 400, error
+    assert response.status_code >= 400, response.text[:300]
     assert isinstance(error["code"], int)
     assert isinstance(error["message"], str)
     assert error["message"]

@@ -71,7 +71,7 @@ def _wrong_values(hint: Any, valid: Any) -> Iterator[tuple[str, Any]]:
 
 def _inside(hint: Any, valid: Any, path: str) -> Iterator[Mutation]:
     """What can go wrong inside of an object, or of the first item of a list."""
-    struct = _struct(hint)
+    struct = struct_in(hint)
     if isinstance(valid, dict) and struct is not None:
         yield from mutations(struct, valid, path)
     elif isinstance(valid, list) and valid:
@@ -103,8 +103,8 @@ def _item(hint: Any) -> Any:
     return next((item for member in get_args(hint) if (item := _item(member)) is not None), None)
 
 
-def _struct(hint: Any) -> type[msgspec.Struct] | None:
+def struct_in(hint: Any) -> type[msgspec.Struct] | None:
     """The struct that values of this type are, or hold as items."""
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return hint
-    return next((struct for member in get_args(hint) if (struct := _struct(member)) is not None), None)
+    return next((struct for member in get_args(hint) if (struct := struct_in(member)) is not None), None)

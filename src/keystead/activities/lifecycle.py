@@ -29,7 +29,7 @@ from keystead.activities.states import Event
 from keystead.activities.store import Commit, CommitOutcome, Store
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, ServiceError
+from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, ServiceError, Unavailable
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote, Wire
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -83,23 +83,43 @@ class Lifecycle:
         organization_id = submission.envelope.organization_id
         async with self._in_flight.alone((organization_id, submission.fingerprint)):
             for _ in range(ATTEMPTS):
-                activity = await self._attempt(submission, caller)
+                try:
+                    activity = await self._attempt(submission, caller)
+                except Unavailable:
+                    raise
+                except ServiceError:
+                    # Another process may have committed the same bytes after they were looked for here: then what
+                    # refuses this try is what they did.
+                    activity = await self._done_before(submission, caller)
+                    if activity is None:
+                        raise
                 if activity is not None:
                     return activity
         raise Conflict("the organization is being changed by many others at once; send the same request again")
 
+    async def _done_before(self, submission: Submission, caller: Principal) -> Activity | None:
+        """The activity, if exactly these bytes have done their work already."""
+        activity = await self._targeted(submission)
+        if activity is None or (submission.operation.casts and not _has_cast(activity, caller, submission.request)):
+            return None
+        return activity
+
+    async def _targeted(self, submission: Submission) -> Activity | None:
+        """The activity that these bytes are about: the one they made, or the one they vote on."""
+        fingerprint = _target(submission) if submission.operation.casts else submission.fingerprint
+        return await self._store.activity_with_fingerprint(submission.envelope.organization_id, fingerprint)
+
     async def _attempt(self, submission: Submission, caller: Principal) -> Activity | None:
         """One try: the activity, or None if somebody else changed organization or activity first."""
         organization_id, casts = submission.envelope.organization_id, submission.operation.casts
-        target = _target(submission) if casts else submission.fingerprint
-        known = await self._store.activity_with_fingerprint(organization_id, target)
+        known = await self._targeted(submission)
         if known is not None and (casts is None or _has_cast(known, caller, submission.request)):
             return known
         now_ms = self._clock.now_ms()
         check_liveness(submission.envelope, now_ms, self._rules.liveness)
         if casts and known is None:
             raise NotFound(
-                f"No activity found with fingerprint {target[:100]!r}. Consensus activities must target an "
+                f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must target an "
                 "existing activity by fingerprint"
             )
         async with self._lanes.lane(organization_id) as lane:
@@ -196,7 +216,10 @@ class Lifecycle:
         proof = deciding.proof_of(caller, now_ms)
         counted = deciding.counted_proofs(activity, organization)
         case = replace(self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
-        if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
+        withdraws = selection is VoteSelection.REJECTED and voter.user_id == activity.submitter_id
+        if not withdraws and not deciding.may_approve(
+            case, organization, voter.user_id, fail_closed=self._rules.fail_closed
+        ):
             raise denied(self._judged(case, organization), vote_submission.version.activity_type, activity.id)
         vote = self._vote(selection, activity.id, vote_submission, caller, voter, now_ms)
         if selection is VoteSelection.APPROVED:

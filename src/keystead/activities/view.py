@@ -39,7 +39,7 @@ def view(activity: Activity, catalogue: Catalogue, user_id: str, *, may_vote: bo
         app_proofs=activity.app_proofs or None,
         fingerprint=activity.fingerprint,
         can_approve=open_to_vote and not has_approved,
-        can_reject=open_to_vote,
+        can_reject=open_to_vote or (user_id == activity.submitter_id and not is_final(activity.status)),
         created_at=records.Timestamp.from_ms(activity.created_at_ms),
         updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
         failure=activity.failure,

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from keystead.activities.activity import Execution, Outcome
 from keystead.activities.ports import AccountRequest, DerivedAccount
 from keystead.api.decoding import Label
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.enums import Curve
+from keystead.api.errors import InvalidRequest, NotFound, ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
-from keystead.keys.addresses import caip2_prefix
+from keystead.keys.addresses import caip2_prefix, require_encodable
 from keystead.keys.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
@@ -125,7 +126,7 @@ def _checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     seen: dict[tuple[str, ...], int] = {}
     paths = []
     for index, params in enumerate(accounts):
-        path = comparison_form(params.curve, params.path)
+        path = _checked_path(params, f"parameters.accounts[{index}]")
         same = seen.setdefault((params.curve, path, params.address_format), index)
         if same != index:
             raise InvalidRequest(
@@ -137,6 +138,18 @@ def _checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     if len(set(names)) != len(names):
         raise InvalidRequest("invalid request: field `parameters.accounts`: two accounts have the same `name`")
     return paths
+
+
+def _checked_path(params: WalletAccountParams, field: str) -> str:
+    """The normalized path of an account that can be derived; refusals name the field."""
+    try:
+        require_encodable(params.curve, params.address_format)
+    except ServiceError as refused:
+        raise type(refused)(f"{refused.message} (field `{field}.addressFormat`)") from None
+    try:
+        return comparison_form(params.curve, params.path)
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"{refused.message} (field `{field}.path`)") from None
 
 
 class GetWalletRequest(QueryRequest, frozen=True):
@@ -215,11 +228,22 @@ async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest)
     _wallet_named(organization, request.wallet_id)
     if request.address is None and request.path is None:
         raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
-    account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, request.path)
-    if account is None:
-        asked = request.address if request.address is not None else request.path
-        raise NotFound(f"Could not find wallet account {asked!r} in wallet {request.wallet_id}")
-    return GetWalletAccountResponse(account=account)
+    for path in _normalized_paths(request.path):
+        account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
+        if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):
+            return GetWalletAccountResponse(account=account)
+    asked = request.address if request.address is not None else request.path
+    raise NotFound(f"Could not find wallet account {asked!r} in wallet {request.wallet_id}")
+
+
+def _normalized_paths(path: str | None) -> list[str | None]:
+    """What a path may be stored as, depending on the account's curve. Raises InvalidRequest, naming the field."""
+    if path is None:
+        return [None]
+    try:
+        return list(dict.fromkeys(comparison_form(curve, path) for curve in Curve))
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"{refused.message} (field `path`)") from None
 
 
 def _wallet_named(organization: Organization, wallet_id: str) -> Wallet:

@@ -6,6 +6,7 @@ and which user a credential proves (`principals`).
 
 from __future__ import annotations
 
+from binascii import unhexlify
 from collections.abc import Iterable, Sequence
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
@@ -46,7 +47,7 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
 def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
     text = public_key.lower().removeprefix("0x")
     try:
-        raw = bytes.fromhex(text) if text.isascii() and len(text) % 2 == 0 and " " not in text else b""
+        raw = unhexlify(text)
     except ValueError:
         raw = b""
     if curve is ApiKeyCurve.ED25519:

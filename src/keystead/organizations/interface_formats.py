@@ -6,6 +6,7 @@ Here: shape and type names; the types of an ABI are read by the eth-abi library.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -42,26 +43,34 @@ def check_abi(text: str) -> None:
         if entry.type in ("function", "event", "error") and not entry.name:
             raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
         for parameter in (*entry.inputs, *entry.outputs):
-            written = _abi_type(parameter)
-            if not _readable_abi_type(written):
-                raise _refused("an Ethereum ABI", f"entry {index} ({entry.name}): unknown type {written[:100]!r}")
+            unknown = _unknown_abi_type(parameter)
+            if unknown is not None:
+                raise _refused("an Ethereum ABI", f"entry {index} ({entry.name}): unknown type {unknown[:100]!r}")
 
 
-def _abi_type(parameter: AbiParameter, depth: int = 0) -> str:
-    """The type as the ABI specification writes it: tuple[] with its components becomes (uint256,address)[]."""
-    if not parameter.type.startswith("tuple"):
-        return parameter.type
+def _unknown_abi_type(parameter: AbiParameter, depth: int = 0) -> str | None:
+    """The first type in the parameter that is none: an elementary type, or tuple with its components, with or
+    without array brackets behind."""
     if depth > NESTING_MAX:
         raise _refused("an Ethereum ABI", f"tuples are nested more than {NESTING_MAX} deep")
-    members = ",".join(_abi_type(component, depth + 1) for component in parameter.components)
-    return f"({members}){parameter.type.removeprefix('tuple')}"
+    array = _ABI_ARRAY.match(parameter.type)
+    if array is None:
+        return parameter.type
+    if array["item"] == "tuple":
+        unknown = (_unknown_abi_type(component, depth + 1) for component in parameter.components)
+        return next((one for one in unknown if one is not None), None)
+    return None if _is_elementary_abi_type(array["item"]) else parameter.type
 
 
-@functools.lru_cache(maxsize=4096)
-def _readable_abi_type(written: str) -> bool:
+# Only a short word reaches eth-abi's parser, which takes minutes for some types of a few thousand characters.
+_ABI_ARRAY = re.compile(rf"(?P<item>[a-z0-9]{{1,20}})(\[([1-9][0-9]*)?\]){{0,{NESTING_MAX}}}\Z")
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_elementary_abi_type(word: str) -> bool:
     from eth_abi.abi import is_encodable_type  # slow to import, and needed by few requests
 
-    return bool(is_encodable_type(written))
+    return bool(is_encodable_type(word))
 
 
 class IdlAccount(msgspec.Struct, frozen=True):

@@ -78,7 +78,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a case. `uncounted` are those whose vote would be refused, `unsafe` the DENY policies that failed
+    """What came of a case. `uncounted` are those whose vote would be refused, `unsafe` DENY policies that failed
     although they might have been meant to deny.
     """
 

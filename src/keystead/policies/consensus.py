@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from keystead.policies.checking import check
-from keystead.policies.evaluation import Compiler, steps_of
+from keystead.policies.evaluation import Compiler, free_slot, steps_of
 from keystead.policies.expression import KEPT_CHARACTERS, Kept
 from keystead.policies.frame import STEPS_MAX, EvaluationFailed, Frame
 from keystead.policies.grammar import parse
@@ -59,7 +59,7 @@ class _Finder:
             yield self._chained(*chain, scope)
         elif isinstance(node, ListFunction):
             yield from self.places(node.of, scope)
-            inner = {**scope, node.variable: len(scope)}
+            inner = {**scope, node.variable: free_slot(scope)}
             for place in self.places(node.predicate, inner):
                 yield self._for_any_item(node.of, place, scope)
         else:
@@ -68,7 +68,7 @@ class _Finder:
 
     def _chained(self, keyword: str, functions: Sequence[ListFunction], scope: Mapping[str, int]) -> Place:
         """approvers.filter(u, …).any(v, …): whoever matches every predicate."""
-        slot = len(scope)
+        slot = free_slot(scope)
         predicates = [
             (
                 self._compiler.condition(function.predicate, {**scope, function.variable: slot}),
@@ -92,7 +92,7 @@ class _Finder:
 
     def _for_any_item(self, of: Node, place: Place, scope: Mapping[str, int]) -> Place:
         """['A', 'B'].all(id, approvers.any(u, u.id == id)): whoever the place counts for one of the items."""
-        items_of, slot = self._compiler.items(of, scope), len(scope)
+        items_of, slot = self._compiler.items(of, scope), free_slot(scope)
 
         def counted(frame: Frame, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
             return any(place(frame, user, credentials) for frame.variables[slot] in items_of(frame))

@@ -72,6 +72,11 @@ def steps_of(node: Node) -> int:
     return 1 + sum(map(steps_of, inner))
 
 
+def free_slot(scope: Mapping[str, int]) -> int:
+    """A slot that no variable in sight has. Not their number: one may hide another of its name."""
+    return max(scope.values(), default=-1) + 1
+
+
 class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the frame."""
 
@@ -179,7 +184,7 @@ class Compiler:
         return dynamic
 
     def _list_function(self, node: ListFunction, scope: Mapping[str, int]) -> Run:
-        items_of, slot, at = self.items(node.of, scope), len(scope), node.at
+        items_of, slot, at = self.items(node.of, scope), free_slot(scope), node.at
         predicate = self.condition(node.predicate, {**scope, node.variable: slot})
         steps = steps_of(node.predicate)
         settle, deciding = self._settle, node.function == "any"

@@ -94,6 +94,11 @@ class _Everybody(Mapping[str, Any]):
         return 2
 
 
+def _spent(frame: Frame, given: int) -> int:
+    # What an expression asked for beyond its steps was refused, not spent.
+    return given - max(frame.steps, 0)
+
+
 class Hearing:
     """What every policy says of an activity. `denying` are the policies that deny it."""
 
@@ -155,7 +160,7 @@ class Hearing:
         if known is not None:
             return known
         value = self._values[expression] = expression.evaluate_in(frame)
-        self._steps_left -= STEPS_MAX - frame.steps
+        self._steps_left -= _spent(frame, STEPS_MAX)
         return value
 
     def _failed(self, named: NamedPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
@@ -174,7 +179,7 @@ class Hearing:
         for expression, frame in clauses:
             if expression is not None:
                 value = expression.weigh_in(frame)
-                self._steps_left -= STEPS_MAX - frame.steps
+                self._steps_left -= _spent(frame, STEPS_MAX)
                 if value is False:
                     return False
         return True
@@ -201,7 +206,7 @@ class Hearing:
             return False
         credentials = credential_values(user, self._facts.now_ms)
         counted = counts(consensus.text, self._everybody, user_value(user), credentials)
-        self._foresight_left -= STEPS_MAX - self._everybody.steps
+        self._foresight_left -= _spent(self._everybody, STEPS_MAX)
         return counted and self._is_attainable(consensus)
 
     def _is_attainable(self, consensus: Expression) -> bool:
@@ -209,5 +214,5 @@ class Hearing:
         if consensus not in self._attainable:
             steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._facts.users))
             self._attainable[consensus] = consensus.evaluate_in(self._everybody, steps) is True
-            self._foresight_left -= steps - self._everybody.steps
+            self._foresight_left -= _spent(self._everybody, steps)
         return self._attainable[consensus]

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.facts import Facts
@@ -93,6 +94,21 @@ def judge(facts: Facts) -> Judgement:
 
 def _is_own_right(facts: Facts) -> bool:
     return facts.owner_id == facts.submitter_id and activity_kind(facts.activity.type) in OWN_RIGHTS
+
+
+def recorded(judgement: Judgement, *, rejected: bool = False, authenticators_needed: bool = False) -> Judgement:
+    """The judgement as the record of a vote tells it.
+
+    What would have allowed, now or later, reads REJECTED once somebody rejected; what allows reads
+    REQUIRES_AUTHENTICATORS while the voter has methods of authentication left to prove.
+    """
+    instead: dict[Outcome, Outcome] = {}
+    if rejected:
+        instead = dict.fromkeys((Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS), Outcome.REJECTED)
+    elif authenticators_needed:
+        instead = {Outcome.ALLOW: Outcome.REQUIRES_AUTHENTICATORS}
+    evaluations = (replace(each, outcome=instead.get(each.outcome, each.outcome)) for each in judgement.evaluations)
+    return replace(judgement, evaluations=tuple(evaluations))
 
 
 _SEVERITY = (Verdict.DENY_EXPLICIT, Verdict.DENY_IMPLICIT, Verdict.NEEDS_CONSENSUS, Verdict.ALLOW)

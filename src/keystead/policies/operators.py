@@ -112,8 +112,13 @@ def at_position(node: Index, holder: Any, index: Any) -> Any:
     if not is_integer(index):
         fail(f"{spelled(node.index)} is not an integer", node.index.at)
     if not 0 <= index < len(holder):
-        fail(f"{spelled(node.of)}[{index}] is out of range: its length is {len(holder)}", node.at)
+        fail(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
     return holder[index]
+
+
+def _position(index: int) -> str:
+    # A request may hold a number of any length, and Python refuses to print the longest.
+    return str(index) if abs(index) < 2**64 else "…"
 
 
 def sliced(node: Slice, frame: Frame, holder: Any, start: Any, end: Any) -> Any:
@@ -123,7 +128,8 @@ def sliced(node: Slice, frame: Frame, holder: Any, start: Any, end: Any) -> Any:
     if not (is_integer(start) and is_integer(end)):
         fail("the bounds of a slice are not integers", node.at)
     if not 0 <= start <= end <= len(holder):
-        fail(f"{spelled(node.of)}[{start}..{end}] is out of range: its length is {len(holder)}", node.at)
+        bounds = f"{_position(start)}..{_position(end)}"
+        fail(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
     frame.charge(end - start if is_list(holder) else (end - start) >> 6, node.at)
     return holder[start:end]
 

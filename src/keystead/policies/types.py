@@ -17,6 +17,8 @@ class Scalar(Enum):
     """Signed, 128 bit."""
     UINT = "an unsigned integer"
     """256 bit."""
+    NUMBER = "a number"
+    """Of either kind: what the items of a list literal have in common that holds both."""
     STRING = "a string"
     HEX = "a string of hexadecimal digits"
     """Compared without regard to letter case."""
@@ -46,7 +48,7 @@ class StructOf(msgspec.Struct, frozen=True, eq=False):
 
 Type = Scalar | ListOf | MapOf | StructOf
 
-NUMBERS = frozenset({Scalar.INT, Scalar.UINT})
+NUMBERS = frozenset({Scalar.INT, Scalar.UINT, Scalar.NUMBER})
 TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
 
 
@@ -87,8 +89,8 @@ def ordering(left: Type, right: Type) -> Comparison | None:
 
 def joined(left: Scalar, right: Scalar) -> Scalar | None:
     """The type that the items of a list have in common; None if they have none."""
-    if left is Scalar.NOTHING:
-        return right
+    if Scalar.NOTHING in (left, right):
+        return right if left is Scalar.NOTHING else left
     match comparison(left, right):
         case None:
             return None
@@ -99,7 +101,7 @@ def joined(left: Scalar, right: Scalar) -> Scalar | None:
         case Comparison.DYNAMIC:
             return Scalar.DYNAMIC
         case Comparison.EXACT:
-            return Scalar.UINT if right is Scalar.UINT else left
+            return left if left is right or left in TEXTS else Scalar.NUMBER
 
 
 def named(kind: Type) -> str:

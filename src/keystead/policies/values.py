@@ -47,6 +47,7 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
     Scalar.BOOL: lambda value: isinstance(value, bool),
     Scalar.INT: lambda value: is_integer(value) and INT_MIN <= value <= INT_MAX,
     Scalar.UINT: lambda value: is_integer(value) and 0 <= value <= UINT_MAX,
+    Scalar.NUMBER: lambda value: is_integer(value) and INT_MIN <= value <= UINT_MAX,
     Scalar.STRING: _is_text,
     Scalar.HEX: _is_text,
     Scalar.ADDRESS: _is_text,

@@ -7,7 +7,7 @@ Not here: authentication, reading bodies, the operations, opening and closing th
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
@@ -31,9 +31,10 @@ from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
-from keystead.server.bodies import Disconnected, read_body
+from keystead.server.bodies import Disconnected, read_body, read_past
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import RequestLine, logger, write_request_line
+from keystead.server.protocol import BODY_IS_HERE
 from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -50,16 +51,17 @@ _SDK_AGENTS = (b"turnkey-", b"Go-http-client/")
 class _Request:
     """One request and what becomes known of it, for the answer and for the log."""
 
-    def __init__(self, headers: Iterable[Header], forced_form: Form | None) -> None:
+    def __init__(self, scope: Scope, forced_form: Form | None) -> None:
         self.id = str(uuid_utils.uuid4())
         self.stamps: dict[bytes, bytes] = {}
         self.repeated_stamp = False
         self.announced: int | None = None
+        self.body_is_here = BODY_IS_HERE in scope.get("extensions", ())
         self.form = Form.DOCUMENTED
         self.origin: bytes | None = None
         self.organization_id = self.user_id = self.activity_id = ""
         self.close = False
-        for name, value in headers:
+        for name, value in scope["headers"]:
             if name in _STAMPS:
                 self.repeated_stamp |= name in self.stamps
                 self.stamps[name] = value
@@ -91,7 +93,7 @@ class Application:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        request = _Request(scope["headers"], self._forced_form)
+        request = _Request(scope, self._forced_form)
         method, path = scope["method"], _one_slash(scope["path"])
         headers: list[Header] = []
         error = ""
@@ -114,14 +116,19 @@ class Application:
             status, body, error = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure), failure.message
         headers += [
             (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
+            # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
+            *([] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", request.id.encode()),
             *self._cors.headers(request.origin),
         ]
         if request.close:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": int(status), "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        is_unread = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        await send({"type": "http.response.body", "body": body, "more_body": is_unread})
+        if is_unread:
+            await read_past(receive, self.settings.body_timeout_s)
+            await send({"type": "http.response.body", "body": b""})
         if self.settings.log_requests:
             self._log(request, method, path, status, started, error)
 
@@ -132,7 +139,13 @@ class Application:
         if method != "POST":
             raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
         settings = self.settings
-        body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
+        body = await read_body(
+            receive,
+            request.announced,
+            settings.body_bytes_max,
+            settings.body_timeout_s,
+            is_here=request.body_is_here,
+        )
         if request.repeated_stamp:
             raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
         return await self._answer_operation(operation, request, body)

@@ -87,7 +87,9 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     holders = [organization] + ([parent] if parent else [])
     found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
     holders += [await _organization(store, suborganization_id) for suborganization_id in found]
-    origins = (parent or organization).profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "")
+    # A parent's origins bind its sub-organizations; where it names none, an organization's own hold.
+    named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
+    origins = next(filter(None, named), "")
     for holder in holders:
         held = holder.authenticator_holders.get(assertion.credential_id)
         if held is None:

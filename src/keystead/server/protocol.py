@@ -1,20 +1,30 @@
 """HTTP/1.1 on one connection: uvicorn's, with a limit on the size and the time of a request's headers.
 
-Without them one caller could hold memory and connections for ever. The body's limits are in `bodies`.
+Without them one caller could hold memory and connections for ever. The body's limits are in `bodies`. Also here:
+offers of another protocol, which are passed over.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from http import HTTPStatus
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from keystead.api.errors import HeadersTooLarge, InvalidRequest, RequestTimeout, ServiceError
 from keystead.api.identifiers import new_id
-from keystead.api.rendering import error_answer
+from keystead.api.rendering import error_answer, rfc3339
+from keystead.server.logs import RequestLine, write_request_line
 from keystead.server.settings import Settings
+
+BODY_IS_HERE = "keystead.body_is_here"
+"""Name of the ASGI extension that a request has once its whole body has arrived: nobody need wait for it."""
+
+_OF_AN_OFFER = frozenset({b"upgrade", b"connection", b"http2-settings"})
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -29,9 +39,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_bytes_max = settings.header_bytes_max
         self._header_timeout_s = settings.header_timeout_s
         self._idle_timeout_s = settings.idle_timeout_s
+        self._log_requests = settings.log_requests
         self._reading_headers = True
         self._header_bytes = 0
+        self._framing_bytes = 0
+        """Received since the last byte of a body: of chunks' extensions, or of trailers."""
         self._header_timer: asyncio.TimerHandle | None = None
+        self._data = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,10 +58,16 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._reading_headers:
             self._header_bytes += len(data)
+        else:
+            self._framing_bytes += len(data)
+        self._data = data
         super().data_received(data)
-        if not self._reading_headers or self.transport.is_closing():
+        if self.transport.is_closing():
             return
-        if self._header_bytes > self._header_bytes_max:
+        if not self._reading_headers:
+            if self._framing_bytes > self._header_bytes_max:
+                self._refuse(self._too_large())
+        elif self._header_bytes > self._header_bytes_max:
             self._refuse(self._too_large())
         elif self._header_bytes == len(data):  # the first of them
             self._disarm()
@@ -59,17 +79,40 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._reading_headers = False
-        self._header_bytes = 0
+        self._header_bytes = self._framing_bytes = 0
         self._disarm()
         if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > self._header_bytes_max:
             self._refuse(self._too_large())
             return
-        super().on_headers_complete()
+        if not self._offers_upgrade():
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._framing_bytes = 0
+        if self.cycle is not None:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._reading_headers = True
-        if self.cycle is not None:
+        if self.cycle is not None and not self._offers_upgrade():
+            self.scope["extensions"] = {BODY_IS_HERE: {}}
             super().on_message_complete()
+
+    def _offers_upgrade(self) -> bool:
+        return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Called while the parser's exception is handled. Java's client and curl offer HTTP/2 with a first request,
+        whose body the parser then takes for the other protocol: parse it once more, without the offer."""
+        stopped = sys.exception()
+        if not isinstance(stopped, httptools.HttpParserUpgrade) or not self._offers_upgrade():
+            return
+        head = [self.parser.get_method(), b" ", self.url, b" HTTP/1.1\r\n"]
+        for name, value in self.headers:
+            if name not in _OF_AN_OFFER:
+                head += [name, b": ", value, b"\r\n"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(b"".join(head) + b"\r\n" + self._data[stopped.args[0] :])
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(InvalidRequest(f"malformed HTTP: {msg}"))
@@ -98,13 +141,33 @@ class LimitedProtocol(HttpToolsProtocol):
         """Answer without the application, which never sees this request, and close."""
         if self.transport.is_closing():
             return
-        body = error_answer(error)
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.close()
+            return
+        request_id, body = new_id(), error_answer(error)
         headers = [
             b"content-type: application/json",
             b"content-length: %d" % len(body),
             b"connection: close",
-            b"x-request-id: " + new_id().encode(),
+            b"x-request-id: " + request_id.encode(),
         ]
         status = STATUS_LINE[HTTPStatus(error.http_status)]
         self.transport.write(status + b"\r\n".join(headers) + b"\r\n\r\n" + body)
         self.transport.close()
+        if self._log_requests:
+            write_request_line(
+                RequestLine(
+                    time=rfc3339(time.time_ns() // 1_000_000),
+                    level="info",
+                    event="request",
+                    request_id=request_id,
+                    method="",
+                    path="",
+                    status=error.http_status,
+                    ms=0.0,
+                    organization_id="",
+                    user_id="",
+                    activity_id="",
+                    error=error.message,
+                )
+            )

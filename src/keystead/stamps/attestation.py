@@ -31,7 +31,7 @@ from cryptography.x509 import (
     InvalidVersion,
     UnsupportedGeneralNameType,
 )
-from pyasn1.error import PyAsn1Error  # type: ignore[import-untyped]
+from pyasn1.error import PyAsn1Error
 from webauthn.helpers import parse_cbor
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.parse_attestation_statement import parse_attestation_statement

@@ -1,0 +1,37 @@
+"""What processes use, as Linux counts it: memory, processor time, theirs and everybody else's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def family(pid: int) -> Iterator[int]:
+    """The process, its children, theirs, and so on."""
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from family(int(child))
+
+
+def peak_bytes(pid: int) -> int:
+    """The most memory that the process has had resident (VmHWM)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def others_s() -> float:
+    """Processor time, in seconds since some moment, that went to anything but this process and what it started."""
+    user, nice, system, _, _, _, _, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    own = sum(_ticks(pid) for pid in family(os.getpid()))
+    return (user + nice + system + steal - own) / _TICKS_PER_S
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])

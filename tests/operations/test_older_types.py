@@ -1,0 +1,55 @@
+"""Older activity types: accepted on the same path, echoed as sent, answered under the keys of their own version."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.operations import CATALOGUE
+from tests.callers import SDK_FORM, Caller
+from tests.examples import NOT_YET, SUBMISSIONS, Furniture
+
+KEYS = {
+    "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ("createApiKeysIntentV2", "createApiKeysResult"),
+    "ACTIVITY_TYPE_CREATE_API_KEYS": ("createApiKeysIntent", "createApiKeysResult"),
+    "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": ("createAuthenticatorsIntentV2", "createAuthenticatorsResult"),
+    "ACTIVITY_TYPE_CREATE_AUTHENTICATORS": ("createAuthenticatorsIntent", "createAuthenticatorsResult"),
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": ("createOauthProvidersIntentV2", "createOauthProvidersResultV2"),
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": ("createOauthProvidersIntent", "createOauthProvidersResult"),
+    "ACTIVITY_TYPE_CREATE_USERS_V4": ("createUsersIntentV4", "createUsersResult"),
+    "ACTIVITY_TYPE_CREATE_USERS_V3": ("createUsersIntentV3", "createUsersResult"),
+    "ACTIVITY_TYPE_CREATE_USERS_V2": ("createUsersIntentV2", "createUsersResult"),
+    "ACTIVITY_TYPE_CREATE_USERS": ("createUsersIntent", "createUsersResult"),
+}
+"""Intent and result key of each type of an operation that has several."""
+
+
+def test_every_operation_of_several_types_is_here() -> None:
+    several = {
+        name for operation in CATALOGUE if len(operation.activity_types) > 1 for name in operation.activity_types
+    }
+    assert several <= set(KEYS)
+
+
+@pytest.mark.parametrize("activity_type", [name for name in KEYS if name not in NOT_YET])
+def test_type(activity_type: str, caller: Caller, furniture: Furniture) -> None:
+    intent_key, result_key = KEYS[activity_type]
+    operation = CATALOGUE.of_type(activity_type)
+    assert operation is not None
+    parameters = SUBMISSIONS[activity_type](furniture)
+    activity = caller.submitted(operation.name, parameters, SDK_FORM, type=activity_type)
+    assert activity["type"] == activity_type
+    assert activity["intent"] == {intent_key: parameters}
+    assert list(activity["result"]) == [result_key]
+    assert caller.asked("get_activity", SDK_FORM, activityId=activity["id"])["activity"] == activity
+
+
+def test_an_older_type_makes_what_the_current_one_makes(caller: Caller, furniture: Furniture) -> None:
+    """A P-256 key, a passkey by its PublicKeyCredential, a tag, an e-mail address."""
+    parameters = SUBMISSIONS["ACTIVITY_TYPE_CREATE_USERS"](furniture)
+    made = caller.result("create_users", parameters, type="ACTIVITY_TYPE_CREATE_USERS")
+    asked = parameters["users"][0]
+    user = caller.asked("get_user", userId=made["userIds"][0])["user"]
+    assert user["userEmail"] == asked["userEmail"]
+    assert user["userTags"] == asked["userTags"]
+    assert user["apiKeys"][0]["credential"]["type"] == "CREDENTIAL_TYPE_API_KEY_P256"
+    assert user["authenticators"][0]["credentialId"] == asked["authenticators"][0]["attestation"]["rawId"]

@@ -1,0 +1,123 @@
+"""Accounts of wallets: derived as asked, found by address or by any spelling of their path, read by page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keystead.api.identifiers import new_id
+from tests.callers import Caller, refusal, unique
+from tests.examples import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
+from tests.servers import Server
+
+MANY = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/0'/0/{number}"} for number in range(23)]
+
+
+@pytest.fixture(scope="module")
+def wallet(server: Server) -> Any:
+    """A wallet with 23 Ethereum accounts, then one on Solana: walletId, addresses."""
+    return server.caller.result(
+        "create_wallet", {"walletName": unique("wallet"), "accounts": [*MANY, SOLANA_ACCOUNT]}
+    )
+
+
+FOUND_BY = [
+    ("its path", {"path": "m/44'/60'/0'/0/3"}, 3),
+    ("its path with h", {"path": "m/44h/60H/0h/0/3"}, 3),
+    ("its path with needless zeros", {"path": "m/044'/60'/0'/00/3"}, 3),
+    ("a path on ed25519 as it was asked for", {"path": SOLANA_ACCOUNT["path"]}, 23),
+    ("a path on ed25519 as it is derived", {"path": "m/44'/501'/0'/0'"}, 23),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "index"), FOUND_BY, ids=[name for name, *_ in FOUND_BY])
+def test_found_by(name: str, asked: dict[str, str], index: int, wallet: Any, caller: Caller) -> None:
+    account = caller.asked("get_wallet_account", walletId=wallet["walletId"], **asked)["account"]
+    assert account["address"] == wallet["addresses"][index]
+
+
+def test_found_by_its_address_or_by_both(wallet: Any, caller: Caller) -> None:
+    for index in (0, 23):
+        address = wallet["addresses"][index]
+        account = caller.asked("get_wallet_account", walletId=wallet["walletId"], address=address)["account"]
+        both = caller.asked(
+            "get_wallet_account", walletId=wallet["walletId"], address=address, path=account["path"]
+        )
+        assert account == both["account"]
+
+
+MISSED: list[tuple[str, dict[str, str], int]] = [
+    ("neither", {}, 400),
+    ("a path that is none", {"path": "m"}, 400),
+    ("another path", {"path": "m/44'/60'/0'/0/99"}, 404),
+    ("a path that only looks hardened on secp256k1", {"path": "m/44'/60'/0'/0'/3'"}, 404),
+    ("another address", {"address": "0x" + "11" * 20}, 404),
+    ("address and path of two accounts", {"address": "of the first", "path": "m/44'/60'/0'/0/3"}, 404),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "status"), MISSED, ids=[name for name, *_ in MISSED])
+def test_missed(name: str, asked: dict[str, str], status: int, wallet: Any, caller: Caller) -> None:
+    if asked.get("address") == "of the first":
+        asked = asked | {"address": wallet["addresses"][0]}
+    assert refusal(caller.ask("get_wallet_account", walletId=wallet["walletId"], **asked))[0] == status
+
+
+def listed(caller: Caller, wallet: Any, **options: str) -> list[str]:
+    accounts = caller.asked("list_wallet_accounts", walletId=wallet["walletId"], paginationOptions=options)[
+        "accounts"
+    ]
+    return [account["address"] for account in accounts]
+
+
+def test_pages_in_order_of_creation(wallet: Any, caller: Caller) -> None:
+    assert listed(caller, wallet) == wallet["addresses"][:10]
+    assert listed(caller, wallet, limit="100") == wallet["addresses"]
+
+
+def test_cursors(wallet: Any, caller: Caller) -> None:
+    accounts = caller.asked("list_wallet_accounts", walletId=wallet["walletId"], paginationOptions={"limit": "100"})
+    ids = [account["walletAccountId"] for account in accounts["accounts"]]
+    assert listed(caller, wallet, after=ids[4], limit="3") == wallet["addresses"][5:8]
+    assert listed(caller, wallet, before=ids[9], limit="3") == wallet["addresses"][6:9]
+    assert (
+        refusal(
+            caller.ask("list_wallet_accounts", walletId=wallet["walletId"], paginationOptions={"after": new_id()})
+        )[0]
+        == 400
+    )
+
+
+def test_accounts_of_all_wallets(wallet: Any, caller: Caller) -> None:
+    other = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]})
+    accounts = caller.asked("list_wallet_accounts", paginationOptions={"limit": "100"})["accounts"]
+    found = {account["walletId"] for account in accounts}
+    assert found >= {wallet["walletId"], other["walletId"]}
+
+
+def test_wallet_details_where_asked_for(wallet: Any, caller: Caller) -> None:
+    with_details = caller.asked("list_wallet_accounts", walletId=wallet["walletId"], includeWalletDetails=True)
+    details = caller.asked("get_wallet", walletId=wallet["walletId"])["wallet"]
+    assert {repr(account["walletDetails"]) for account in with_details["accounts"]} == {repr(details)}
+    without = caller.asked("list_wallet_accounts", walletId=wallet["walletId"])
+    assert all("walletDetails" not in account for account in without["accounts"])
+
+
+@pytest.mark.parametrize("query", ["get_wallet", "get_wallet_account", "list_wallet_accounts"])
+def test_unknown_wallet(query: str, caller: Caller) -> None:
+    fields = {"path": "m/0"} if query == "get_wallet_account" else {}
+    status, message = refusal(caller.ask(query, walletId=(unknown := new_id()), **fields))
+    assert (status, unknown in message) == (404, True)
+
+
+@pytest.mark.parametrize("words", [12, 15, 18, 21, 24])
+def test_lengths_of_a_mnemonic(words: int, caller: Caller) -> None:
+    assert caller.result("create_wallet", {"walletName": unique("w"), "accounts": [], "mnemonicLength": words})
+
+
+def test_a_name_once(caller: Caller) -> None:
+    parameters = {"walletName": unique("wallet"), "accounts": []}
+    made = caller.result("create_wallet", parameters)
+    status, message = refusal(caller.submit("create_wallet", parameters))
+    assert (status, made["walletId"] in message, "`parameters.walletName`" in message) == (400, True, True)

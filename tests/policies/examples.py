@@ -1,0 +1,64 @@
+"""What a documented example is: policies, an activity, and what becomes of it.
+
+Rows are numbered as in the catalogue of examples that these tests follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keystead.organizations.organization import RootQuorum
+from keystead.policies.facts import Approval
+from keystead.policies.hearing import Outcome
+from keystead.policies.judgement import Verdict, judge
+from keystead.policies.policy import CompiledPolicy
+from tests.policies.cast import NOW, ONE_ROOT, allow, facts
+
+OK, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
+IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT
+ERROR, INACTIVE = Outcome.ERROR, Outcome.TIME_INACTIVE
+
+SIGN, SIGN_V1 = "SIGN_TRANSACTION_V2", "SIGN_TRANSACTION"
+RAW, RAW_V1 = "SIGN_RAW_PAYLOAD_V2", "SIGN_RAW_PAYLOAD"
+ALLOW_SIGN = allow("activity.action == 'SIGN'")
+
+
+@dataclass
+class Case:
+    """`says`: what the first policy said, where the row tells."""
+
+    row: int
+    policies: Sequence[CompiledPolicy]
+    by: str | Sequence[str | Approval]
+    activity: str
+    expected: Verdict
+    says: Outcome | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+    quorum: RootQuorum = ONE_ROOT
+    now: str = NOW
+    note: str = ""
+
+    def __str__(self) -> str:
+        by = "+".join(each if isinstance(each, str) else f"{each.user_id}*" for each in self.by)
+        return f"{self.row}-{by}-{self.activity}-{self.note or self.expected.name}"
+
+    def check(self) -> None:
+        judgement = judge(
+            facts(
+                self.by,
+                self.activity,
+                self.policies,
+                params=self.params,
+                resources=self.resources,
+                owner=self.owner,
+                quorum=self.quorum,
+                now=self.now,
+            )
+        )
+        assert judgement.verdict is self.expected, judgement
+        if self.says is not None:
+            assert judgement.evaluations[0].outcome is self.says

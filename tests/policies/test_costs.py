@@ -1,0 +1,78 @@
+"""What an expression may cost: patterns that would take long are cut off, ordinary ones are far from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from keystead.policies.expression import compile_expression
+from keystead.policies.frame import STEPS_MAX, EvaluationError
+from keystead.policies.namespaces import Clause
+
+MANY = [{"id": str(number), "imported": True} for number in range(1000)]
+LONG = "0x" + "aB" * 500_000
+NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.id || c.id == d.id))))"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("wallets.all(a, wallets.any(b, a.id == b.id))", {"wallets": MANY}),
+        (NESTED, {"wallets": MANY}),
+        ("wallets.filter(a, wallets.filter(b, a.id == b.id).count() == 1).count() > 5", {"wallets": MANY}),
+        ("wallets.all(a, wallets[0..1000].count() == 1000)", {"wallets": MANY}),
+        (
+            "wallets.all(a, eth.tx.data[0..900000] == eth.tx.data[1..900001])",
+            {"wallets": MANY, "eth": {"tx": {"data": LONG}}},
+        ),
+        (
+            "wallets.all(a, eth.tx.data == eth.tx.to)",
+            {"wallets": MANY, "eth": {"tx": {"data": LONG, "to": LONG.upper()}}},
+        ),
+        (
+            "wallets.all(a, wallet.id == wallet.label)",
+            {"wallets": MANY, "wallet": {"id": LONG, "label": str(LONG)}},
+        ),
+        (
+            "wallets.all(a, private_key.tags.contains(private_key.id))",
+            {"wallets": MANY, "private_key": {"tags": [LONG + "0", LONG + "1"], "id": LONG + "2"}},
+        ),
+        (
+            "wallets.all(a, eth.tx.to in ['0x1', '0x2'])",
+            {"wallets": MANY, "eth": {"tx": {"to": LONG}}},
+        ),
+        (
+            "wallets.all(a, eth.eip_712.message['a'] == eth.eip_712.message['b'])",
+            {"wallets": MANY, "eth": {"eip_712": {"message": {"a": LONG, "b": LONG.lower()}}}},
+        ),
+        (
+            "eth.eip_712.message['a'].all(x, x == 1)",
+            {"eth": {"eip_712": {"message": {"a": [1] * 300_000}}}},
+        ),
+    ],
+)
+def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
+    expression = compile_expression(text, Clause.CONDITION)
+    began = time.perf_counter()
+    error = expression.evaluate(values)
+    took = time.perf_counter() - began
+    assert isinstance(error, EvaluationError)
+    assert "steps" in error.reason
+    assert took < 1
+
+
+def test_a_number_of_a_million_digits_is_not_read() -> None:
+    values = {"eth": {"eip_712": {"message": {"a": "9" * 1_000_000}}}}
+    began = time.perf_counter()
+    error = compile_expression("eth.eip_712.message['a'] > 5", Clause.CONDITION).evaluate(values)
+    assert isinstance(error, EvaluationError)
+    assert time.perf_counter() - began < 1
+
+
+def test_ordinary_work_stays_far_below_the_limit() -> None:
+    expression = compile_expression("wallets.all(w, w.id != 'x' && w.imported)", Clause.CONDITION)
+    assert expression.evaluate({"wallets": MANY * 10}) is True
+    assert STEPS_MAX == 100_000

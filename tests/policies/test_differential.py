@@ -1,0 +1,157 @@
+"""The evaluator against the interpreter that reads the rules aloud, and the judgement against its own rules."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keystead.policies.expression import Expression
+from keystead.policies.frame import EvaluationError, Frame
+from keystead.policies.grammar import parse
+from keystead.policies.judgement import Verdict, judge
+from keystead.policies.namespaces import Clause
+from keystead.policies.resources import OWN_RIGHTS
+from tests.policies.cast import TWO_OF_THREE, USERS, allow, deny, facts, is_user
+from tests.policies.naive import interpreted
+from tests.policies.writing import Writer, request
+
+
+@settings(max_examples=400, deadline=None)
+@given(seed=st.integers(0, 2**64), depth=st.integers(0, 4))
+def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None:
+    chance = Random(seed)
+    text = Writer(chance).condition(depth)
+    expression = Expression(text, Clause.CONDITION)
+    for _ in range(5):
+        values = request(chance)
+        value = expression.evaluate(values)
+        found = None if isinstance(value, EvaluationError) else value
+        assert found is interpreted(parse(text), Clause.CONDITION, values), (text, values, value)
+        if found is not None:
+            assert expression.weigh_in(Frame(values)) is found
+
+
+CONDITIONS = {"true": True, "activity.action == 'SIGN'": False, "wallet.id == 'W1'": None}
+TIMES = {"": True, "CronSpan('* * * * *', '1m', 'UTC')": True, "CronSpan('0 0 1 1 *', '1m', 'UTC')": False}
+
+
+def holds(consensus: str, approvers: set[str]) -> bool | None:
+    """What a consensus says of these approvers, in words of this test."""
+    match consensus.split():
+        case []:
+            return True
+        case ["is", user_id]:
+            return user_id in approvers
+        case ["count", number]:
+            return len(approvers) >= int(number)
+        case ["tag", tag, number]:
+            return sum(tag in USERS[each].user_tags for each in approvers) >= int(number)
+        case ["never"]:
+            return False
+        case _:
+            return None
+
+
+def counts(consensus: str, user_id: str) -> bool:
+    match consensus.split():
+        case ["is", other]:
+            return user_id == other
+        case ["tag", tag, _]:
+            return tag in USERS[user_id].user_tags
+        case ["count", _]:
+            return True
+        case _:
+            return False
+
+
+def spelled(consensus: str) -> str:
+    match consensus.split():
+        case []:
+            return ""
+        case ["is", user_id]:
+            return is_user(user_id)
+        case ["count", number]:
+            return f"approvers.count() >= {number}"
+        case ["tag", tag, number]:
+            return f"approvers.filter(u, u.tags.contains('{tag}')).count() >= {number}"
+        case ["never"]:
+            return "false"
+        case _:
+            return "approvers[99].id == 'A'"
+
+
+CONSENSUSES = [
+    "",
+    "",
+    "is A",
+    "is B",
+    "is R1",
+    "count 2",
+    "count 3",
+    "count 99",
+    "tag OPS 2",
+    "tag SEC 1",
+    "never",
+    "!",
+]
+Written = tuple[bool, str, str, str]
+
+
+def read_aloud(
+    policies: list[Written], by: list[str], activity: str, owner: str | None, quorum: tuple[str, ...], closed: bool
+) -> Verdict:
+    """The rules in their order, one sentence each. The threshold is two."""
+    approvers, submitter = set(by), by[0]
+    if len(approvers & set(quorum)) >= 2:
+        return Verdict.ALLOW
+    member = bool(approvers & set(quorum))
+    if activity == "UPDATE_ROOT_QUORUM":
+        return Verdict.NEEDS_CONSENSUS if member else Verdict.DENY_IMPLICIT
+    denied = allowed = waiting = False
+    for is_allow, condition, consensus, time in policies:
+        clauses = (CONDITIONS[condition], holds(consensus, approvers), TIMES[time])
+        if not is_allow and (all(clauses) or (closed and None in clauses and False not in clauses)):
+            denied = True
+        if is_allow and all(clauses):
+            allowed = True
+        if is_allow and clauses == (True, False, True) and counts(consensus, submitter):
+            waiting = waiting or holds(consensus, set(USERS)) is True
+    if denied:
+        return Verdict.NEEDS_CONSENSUS if member else Verdict.DENY_EXPLICIT
+    if allowed:
+        return Verdict.ALLOW
+    if waiting:
+        return Verdict.NEEDS_CONSENSUS
+    if owner == submitter and activity in OWN_RIGHTS:
+        return Verdict.ALLOW
+    return Verdict.NEEDS_CONSENSUS if member else Verdict.DENY_IMPLICIT
+
+
+written = st.tuples(
+    st.booleans(),
+    st.sampled_from(sorted(CONDITIONS)),
+    st.sampled_from(CONSENSUSES),
+    st.sampled_from(sorted(TIMES)),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    policies=st.lists(written, max_size=5),
+    by=st.lists(st.sampled_from(["A", "B", "C", "R1", "R2"]), min_size=1, max_size=4),
+    activity=st.sampled_from(["DELETE_USERS", "CREATE_API_KEYS", "UPDATE_ROOT_QUORUM"]),
+    owner=st.sampled_from(["A", "C", "R1", None]),
+    closed=st.booleans(),
+)
+def test_the_judgement_agrees_with_its_rules(
+    policies: list[Written], by: list[str], activity: str, owner: str | None, closed: bool
+) -> None:
+    compiled = [
+        (allow if is_allow else deny)(condition, spelled(consensus), time)
+        for is_allow, condition, consensus, time in policies
+    ]
+    asked = facts(by, activity, compiled, owner=owner, quorum=TWO_OF_THREE, fail_closed=closed)
+    expected = read_aloud(policies, by, activity, owner, TWO_OF_THREE.user_ids, closed)
+    assert judge(asked).verdict is expected

@@ -1,0 +1,95 @@
+"""No text makes the parser, the checker or the evaluator crash or hang.
+
+A short run here. A long one: KEYSTEAD_FUZZ_INPUTS=1000000 python -m pytest tests/policies/test_fuzz.py
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from random import Random
+
+import pytest
+
+from keystead.policies.expression import Expression
+from keystead.policies.grammar import LENGTH_MAX
+from keystead.policies.namespaces import Clause
+from keystead.policies.syntax import ExpressionRefused
+from tests.policies.writing import request, scribble
+
+INPUTS = int(os.environ.get("KEYSTEAD_FUZZ_INPUTS", "2000"))
+SEED = int(os.environ.get("KEYSTEAD_FUZZ_SEED", "0"))
+SLOWEST_S = 2.0
+
+APPROVERS = [{"id": "A", "tags": ("OPS",), "email": "", "alias": "a"}]
+VALUES = {
+    Clause.CONSENSUS: {"approvers": APPROVERS, "credentials": []},
+    Clause.CONDITION: request(Random(1)),
+    Clause.TIME: {"time": {"now": 1_788_955_200_000_000_000}},
+}
+
+
+def outcome(text: str, clause: Clause) -> str:
+    """What became of a text. Anything but a refusal or a value escapes, and fails the test."""
+    try:
+        expression = Expression(text, clause)
+    except ExpressionRefused as refused:
+        lines = text.split("\n")
+        assert refused.reason
+        assert 1 <= refused.place.line <= len(lines)
+        assert 1 <= refused.place.column <= len(lines[refused.place.line - 1]) + 1
+        return "refused"
+    return f"evaluated: {type(expression.evaluate(VALUES[clause])).__name__}"
+
+
+def test_scribbles() -> None:
+    seen: Counter[str] = Counter()
+    slowest, slowest_seed = 0.0, SEED
+    for seed in range(SEED, SEED + INPUTS):
+        chance = Random(seed)
+        text = scribble(chance)
+        clause = chance.choice([*Clause, Clause.CONDITION, Clause.CONDITION])
+        began = time.perf_counter()
+        seen[outcome(text, clause)] += 1
+        took = time.perf_counter() - began
+        if took > slowest:
+            slowest, slowest_seed = took, seed
+    print(f"{INPUTS} inputs: {dict(seen)}; slowest {slowest * 1000:.1f} ms (seed {slowest_seed})")
+    assert slowest < SLOWEST_S, f"seed {slowest_seed} took {slowest:.3f} s"
+    assert len(seen) >= 3
+
+
+@pytest.mark.parametrize(
+    "unit",
+    (
+        *(
+            "(",
+            ")",
+            "[",
+            "]",
+            "!",
+            ".",
+            "..",
+            "a",
+            "a.",
+            "'",
+            "''",
+            "0",
+            "a[",
+            "[0]",
+            "a.b",
+            "a(",
+            "&&",
+            "a&&",
+            "a||",
+        ),
+        *("a.any(x,", "a==", ".count", "\n", " ", "\t", "a in ", "[[", "[a,", "\U0001f511", "-", "Timestamp("),
+    ),
+)
+def test_one_thing_over_and_over(unit: str) -> None:
+    for text in (unit * (LENGTH_MAX // len(unit)), "a" + unit * ((LENGTH_MAX - 1) // len(unit))):
+        began = time.perf_counter()
+        for clause in Clause:
+            outcome(text, clause)
+        assert time.perf_counter() - began < SLOWEST_S

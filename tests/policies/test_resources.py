@@ -1,0 +1,73 @@
+"""What policies call each activity: every type of the public schema has its words, or a reason to have none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY, SUBJECTS, UNGOVERNED, subject_of
+
+TYPES = Path(__file__).with_name("activity_types.txt").read_text().split()
+
+OUTSIDE = {
+    # types of the schema that no documented resource covers, and that have no public path or no policy
+    "ACCEPT_INVITATION",
+    "CREATE_ORGANIZATION",
+    "CLAIM_EARN_FEES",
+    "CLAIM_SWAP_FEES",
+    "CREATE_SWAP_QUOTE",
+    "EARN_DEPLOY_WRAPPER",
+    "EARN_DEPOSIT",
+    "EARN_SET_WRAPPER_STATE",
+    "EARN_WITHDRAW",
+    "ETH_SEND_RAW_TRANSACTION",
+    "UPSERT_SWAP_CONFIG",
+}
+RESOURCES = (
+    "AUTH AUTH_PROXY CONFIG CREDENTIAL FIAT_TRANSACTION INVITATION MFA_POLICY ON_RAMP_CREDENTIALS ORGANIZATION OTP"
+    " PAYMENT_METHOD POLICY PRIVATE_KEY RECOVERY SECRET SESSION_PROFILE SMART_CONTRACT_INTERFACE SPONSORSHIP"
+    " SUBSCRIPTION TVC_APP TVC_DEPLOYMENT TVC_OPERATOR TVC_QUORUM_KEY USER WALLET WEBHOOK_ENDPOINT"
+)
+ACTIONS = "CREATE UPDATE DELETE SIGN EXPORT IMPORT VERIFY ENCRYPT"
+
+
+@pytest.mark.parametrize("activity_type", TYPES)
+def test_every_type_has_its_place(activity_type: str) -> None:
+    stem = activity_type.removeprefix("ACTIVITY_TYPE_").rsplit("_V", 1)
+    kind = stem[0] if stem[-1].isdigit() else "_V".join(stem)
+    places = [kind in each for each in (SUBJECTS, ROOT_ONLY, UNGOVERNED, OUTSIDE)]
+    assert sum(places) == 1
+    subject = subject_of(activity_type)
+    assert (subject is not None) is (kind in SUBJECTS)
+    if subject is not None:
+        assert subject.kind == kind
+
+
+def test_the_words_are_the_documented_ones() -> None:
+    assert {subject.resource for subject in SUBJECTS.values()} == set(RESOURCES.split())
+    assert {subject.action for subject in SUBJECTS.values()} == set(ACTIONS.split())
+
+
+@pytest.mark.parametrize(
+    ("activity_type", "kind", "resource", "action"),
+    [
+        ("CREATE_SUB_ORGANIZATION_V8", "CREATE_SUB_ORGANIZATION", "ORGANIZATION", "CREATE"),
+        ("CREATE_POLICIES", "CREATE_POLICIES", "POLICY", "CREATE"),
+        ("SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOAD", "PRIVATE_KEY", "SIGN"),
+        ("SIGN_RAW_PAYLOAD_V2", "SIGN_RAW_PAYLOAD", "PRIVATE_KEY", "SIGN"),
+        ("SIGN_RAW_PAYLOADS", "SIGN_RAW_PAYLOADS", "PRIVATE_KEY", "SIGN"),
+        ("SOL_SEND_TRANSACTION_V2", "SOL_SEND_TRANSACTION", "PRIVATE_KEY", "SIGN"),
+        ("CREATE_USER_TAG", "CREATE_USER_TAG", "USER", "CREATE"),
+        ("VERIFY_OTP_V2", "VERIFY_OTP", "OTP", "VERIFY"),
+        ("OAUTH2_AUTHENTICATE", "OAUTH2_AUTHENTICATE", "AUTH", "CREATE"),
+        ("RE_ENCRYPT_TVC_QUORUM_KEY_SHARE", "RE_ENCRYPT_TVC_QUORUM_KEY_SHARE", "TVC_QUORUM_KEY", "ENCRYPT"),
+    ],
+)
+def test_subject(activity_type: str, kind: str, resource: str, action: str) -> None:
+    assert subject_of(f"ACTIVITY_TYPE_{activity_type}") == (kind, resource, action)
+
+
+def test_own_rights_are_of_known_kinds() -> None:
+    assert set(SUBJECTS) | UNGOVERNED >= OWN_RIGHTS
+    assert not OWN_RIGHTS & ROOT_ONLY

@@ -1,0 +1,317 @@
+"""HTTP around the operations: paths, methods, headers, browsers, and requests that are hardly HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from keystead.api.public_schema import PATHS
+from keystead.operations import CATALOGUE
+from tests.callers import SDK_FORM, Caller, answered, refusal
+from tests.servers import Server
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ANSWERED = {operation.path for operation in CATALOGUE}
+WHOAMI = "/public/v1/query/whoami"
+
+
+@pytest.fixture
+def server(sqlite_server: Server) -> Server:
+    """No database makes a difference here."""
+    return sqlite_server
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "TRACE"])
+@pytest.mark.parametrize("path", [WHOAMI, "/public/v1/submit/create_wallet"])
+def test_operations_are_posted_to(method: str, path: str, caller: Caller) -> None:
+    response = caller.http.request(method, path)
+    assert (response.status_code, response.headers["content-type"]) == (405, "application/json")
+    assert method == "HEAD" or refusal(response)[1].startswith(f"{method} {path}: ")
+
+
+@pytest.mark.parametrize("path", sorted(PATHS - ANSWERED))
+def test_paths_of_the_schema_that_are_not_answered_yet(path: str, caller: Caller) -> None:
+    status, message = refusal(caller.post(path, caller.query_body()))
+    assert (status, path.rpartition("/")[2] in message) == (501, True), message
+
+
+UNKNOWN_PATHS = [
+    "/",
+    "/public",
+    "/public/v1",
+    "/public/v1/query",
+    "/public/v1/query/",
+    "/public/v1/query/whoami/",
+    "/public/v1/query/Whoami",
+    "/public/v1/query/create_wallet",
+    "/public/v1/submit/whoami",
+    "/public/v2/query/whoami",
+    "/v1/query/whoami",
+    "/public/v1/query/..%2fquery/whoami",
+    "/public/v1/query/%ff",
+    "/public/v1/query/%00",
+    "/public/v1/query/" + "x" * 5000,
+    "/docs",
+    "/metrics",
+    "/.env",
+]
+
+
+@pytest.mark.parametrize("path", UNKNOWN_PATHS)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_unknown_path(method: str, path: str, caller: Caller) -> None:
+    status, message = refusal(caller.http.request(method, path, content=b"{}" if method == "POST" else None))
+    assert (status, message.startswith("no such path: /"), len(message) < 300) == (404, True, True)
+
+
+@pytest.mark.parametrize("path", ["//public/v1/query/whoami", "/public//v1/query///whoami", WHOAMI + "?x=1"])
+def test_other_spellings_of_a_path(path: str, caller: Caller, server: Server) -> None:
+    assert caller.post(server.base_url + path, caller.query_body()).json()["userId"] == caller.user_id
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
+def test_pages(path: str, caller: Caller) -> None:
+    response = caller.http.get(path)
+    assert isinstance(answered(response), dict)
+    assert caller.http.head(path).status_code == 200
+    assert refusal(caller.http.post(path))[0] == 405
+
+
+CONTENT_TYPES = [
+    None,
+    "application/json",
+    "application/json; charset=utf-8",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+]
+
+
+@pytest.mark.parametrize("content_type", CONTENT_TYPES)
+def test_a_body_is_json_whatever_its_type_says(content_type: str | None, caller: Caller) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    assert caller.asked("whoami", headers)["userId"] == caller.user_id
+
+
+def every_kind_of_answer(caller: Caller) -> dict[int, httpx.Response]:
+    http, body = caller.http, caller.query_body()
+    responses = [
+        caller.post(WHOAMI, body),
+        http.options(WHOAMI),
+        caller.post(WHOAMI, b"{}"),
+        http.post(WHOAMI, content=body),
+        caller.ask("get_user", userId=caller.organization_id),
+        http.get(WHOAMI),
+        caller.post(WHOAMI, b" " * 1_048_577),
+        http.get("/healthz", headers={"X-Long": "x" * 40_000}),
+        http.post("/public/v1/submit/eth_send_transaction"),
+        caller.new_user().submit("create_user_tag", {"userTagName": "x", "userIds": []}),
+    ]
+    return {response.status_code: response for response in responses}
+
+
+def test_every_answer(caller: Caller) -> None:
+    """Content type, request id, no redirect, nothing about the software."""
+    responses = every_kind_of_answer(caller)
+    assert set(responses) == {200, 204, 400, 401, 403, 404, 405, 413, 431, 501}
+    for response in responses.values():
+        assert response.headers.get_list("content-type") == ["application/json"]
+        assert UUID.fullmatch(response.headers["x-request-id"])
+        assert "location" not in response.headers
+        assert "server" not in response.headers
+    assert len({response.headers["x-request-id"] for response in responses.values()}) == len(responses)
+
+
+def test_every_answer_has_a_line_in_the_log(caller: Caller, server: Server) -> None:
+    for status, response in every_kind_of_answer(caller).items():
+        line = server.request_line(response)
+        assert (line["event"], line["status"], line["level"]) == (
+            "request",
+            status,
+            "error" if status > 499 else "info",
+        )
+
+
+def test_line_of_a_submission(caller: Caller, server: Server) -> None:
+    response = caller.submit("create_user_tag", {"userTagName": "logged", "userIds": []})
+    line = server.request_line(response)
+    assert (
+        line
+        | {
+            "method": "POST",
+            "path": "/public/v1/submit/create_user_tag",
+            "organization_id": caller.organization_id,
+            "user_id": caller.user_id,
+            "activity_id": response.json()["activity"]["id"],
+            "error": "",
+        }
+        == line
+    )
+
+
+def test_line_of_a_refusal(caller: Caller, server: Server) -> None:
+    response = caller.ask("get_user", userId="nobody")
+    assert server.request_line(response)["error"] == refusal(response)[1]
+
+
+def test_preflight(caller: Caller) -> None:
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    response = caller.http.options(WHOAMI, headers=asked | {"Access-Control-Request-Headers": "x-stamp"})
+    allowed = {name.strip().lower() for name in response.headers["access-control-allow-headers"].split(",")}
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["access-control-allow-methods"] == "POST"
+    assert allowed >= {
+        "content-type",
+        "x-stamp",
+        "x-stamp-webauthn",
+        "x-stamp-attested",
+        "x-client-version",
+        "x-session",
+    }
+
+
+def test_no_content_has_no_length(caller: Caller) -> None:
+    """RFC 9110, section 8.6."""
+    assert "content-length" not in caller.http.options(WHOAMI).headers
+
+
+def test_answers_to_a_browser(caller: Caller) -> None:
+    origin = {"Origin": "https://app.example"}
+    for response in (caller.ask("whoami", origin), caller.http.post(WHOAMI, headers=origin)):
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert response.headers["access-control-expose-headers"] == "X-Request-Id"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        SDK_FORM,
+        {"X-Client-Version": ""},
+        {"X-TVC-CLIENT-VERSION": "1"},
+        {"User-Agent": "turnkey-rust-client/0.1"},
+        {"User-Agent": "Go-http-client/1.1"},
+    ],
+    ids=str,
+)
+def test_who_gets_the_sdk_form(headers: dict[str, str], caller: Caller) -> None:
+    activity = caller.submit("create_user_tag", {"userTagName": str(headers), "userIds": []}, headers).json()[
+        "activity"
+    ]
+    assert set(activity["createdAt"]) == {"seconds", "nanos"}
+    assert "activity" not in activity["result"]
+
+
+@pytest.mark.parametrize(
+    "agent", ["curl/8.0", "python-requests/2", "my-turnkey-app", "Mozilla/5.0 Go-http-client/1.1"]
+)
+def test_who_gets_the_documented_form(agent: str, caller: Caller) -> None:
+    activity = caller.submitted("create_user_tag", {"userTagName": agent, "userIds": []}, {"User-Agent": agent})
+    assert isinstance(activity["createdAt"], str)
+    assert "activity" in activity["result"]
+
+
+def raw(server: Server, *parts: bytes) -> bytes:
+    """Everything that comes back for these bytes, until the server closes or has answered in full."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        for part in parts:
+            connection.sendall(part)
+        answer = b""
+        while chunk := connection.recv(65_536):
+            answer += chunk
+            head, end, body = answer.partition(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", head)
+            if end and length and len(body) >= int(length[1]):
+                break
+        return answer
+
+
+class Malformed(NamedTuple):
+    name: str
+    request: bytes
+    status: int = 400
+
+
+HOST = b"Host: localhost\r\n"
+MALFORMED = [
+    Malformed("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
+    Malformed("unknown method", b"STEAL / HTTP/1.1\r\n" + HOST + b"\r\n"),
+    Malformed("bytes beyond ASCII in the path", b"POST /\xff HTTP/1.1\r\n" + HOST + b"\r\n"),
+    Malformed("a space in a header's name", b"POST / HTTP/1.1\r\nX Y: 1\r\n\r\n"),
+    Malformed("length is no number", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: many\r\n\r\n"),
+    Malformed("length is negative", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n"),
+    Malformed(
+        "length is beyond all bounds", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % 10**40
+    ),
+    Malformed("two lengths", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"),
+    Malformed(
+        "a length and chunks",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    Malformed("headers over the limit", b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"x" * 40_000 + b"\r\n\r\n", 431),
+    Malformed("a path over the limit", b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 431),
+    Malformed("headers without end", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000, 431),
+    Malformed(
+        "headers over the limit, and a body",
+        b"POST / HTTP/1.1\r\nX: " + b"x" * 40_000 + b"\r\nContent-Length: 4\r\n\r\nbody",
+        431,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
+def test_hardly_http(case: Malformed, server: Server) -> None:
+    head, _, body = raw(server, case.request).partition(b"\r\n\r\n")
+    lines = head.decode().lower().split("\r\n")
+    assert lines[0].startswith(f"http/1.1 {case.status} ")
+    assert "content-type: application/json" in lines
+    assert any(line.startswith("x-request-id: ") for line in lines)
+    assert set(json.loads(body)) >= {"code", "message", "details"}
+
+
+def framed(caller: Caller, *headers: bytes, body: bytes | None = None) -> bytes:
+    """A good request as its bytes; `body` may frame it another way."""
+    good = caller.query_body()
+    stamp = "".join(f"{name}: {value}\r\n" for name, value in caller.stamped(good).items()).encode()
+    length = b"" if body is not None else b"Content-Length: %d\r\n" % len(good)
+    more = b"".join(header + b"\r\n" for header in headers)
+    start = b"POST /public/v1/query/whoami HTTP/1.1\r\n"
+    return start + HOST + stamp + length + more + b"\r\n" + (good if body is None else body)
+
+
+@pytest.mark.parametrize("size", [1, 300, 10_000], ids="{} bytes at once".format)
+def test_upgrade_offered_by_java_clients(size: int, caller: Caller, server: Server) -> None:
+    offer = framed(caller, b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABkAAQ")
+    assert caller.user_id.encode() in raw(server, *(offer[at : at + size] for at in range(0, len(offer), size)))
+
+
+def test_body_in_chunks_byte_by_byte(caller: Caller, server: Server) -> None:
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in caller.query_body()) + b"0\r\n\r\n"
+    request = framed(caller, b"Transfer-Encoding: chunked", body=chunks)
+    assert caller.user_id.encode() in raw(server, *(bytes([byte]) for byte in request))
+
+
+def test_http_1_0(caller: Caller, server: Server) -> None:
+    assert caller.user_id.encode() in raw(server, framed(caller).replace(b"HTTP/1.1", b"HTTP/1.0"))
+
+
+def test_two_requests_in_one_packet(caller: Caller, server: Server) -> None:
+    last = framed(caller, b"Connection: close")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(framed(caller) + last)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.count(caller.user_id.encode()) == 2
+
+
+def test_large_answer_is_whole(caller: Caller) -> None:
+    users = caller.asked("list_users")["users"]
+    assert caller.user_id in [user["userId"] for user in users]
+
+
+def test_openapi_names_every_operation(caller: Caller) -> None:
+    document: dict[str, Any] = answered(caller.http.get("/openapi.json"))
+    assert set(document["paths"]) == ANSWERED

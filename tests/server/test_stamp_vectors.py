@@ -1,0 +1,88 @@
+"""Stamps made by published clients, sent to a server: each gets the verdict that its maker says it must get.
+
+The keys of the vectors belong to a user of an organization whose id the vectors' bodies name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keystead.stamps.base64url import decode_base64url, encode_base64url
+from tests.callers import Caller, api_key_params, now_ms, refusal
+from tests.conftest import MakeDatabase
+from tests.servers import found_installation, running
+
+FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_text(encoding="utf-8"))
+VECTORS: list[dict[str, Any]] = FILE["vectors"]
+ORGANIZATION_ID = json.loads(VECTORS[0]["body"])["organizationId"]
+CURVES = {
+    "p256": "API_KEY_CURVE_P256",
+    "secp256k1": "API_KEY_CURVE_SECP256K1",
+    "ed25519": "API_KEY_CURVE_ED25519",
+}
+
+
+@pytest.fixture(scope="module")
+def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """Holds the keys of the vectors; its server accepts times as old as theirs."""
+    installation = found_installation(make_database(), organization_id=ORGANIZATION_ID)
+    settings = {"timestamp_past_s": now_ms() // 1000}
+    with running(installation, tmp_path_factory.mktemp("vectors") / "log", settings) as server:
+        caller = server.caller
+        keys = [api_key_params(FILE["keys"][name]["publicKey"], curveType=CURVES[name]) for name in CURVES]
+        registration = FILE["webauthnRegistration"]
+        passkey = {
+            "authenticatorName": "of the vectors",
+            "challenge": registration["challenge"],
+            "attestation": registration["attestation"] | {"transports": []},
+        }
+        user = {"userName": "vectors", "apiKeys": keys, "authenticators": [passkey], "oauthProviders": []}
+        caller.submitted("create_users", {"users": [user | {"userTags": []}]})
+        yield caller
+    installation.database.close()
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_vector(vector: dict[str, Any], organization: Caller) -> None:
+    path, accepted = expectations(json.loads(vector["body"]))
+    headers = {vector["header"]: vector["value"]}
+    response = organization.http.post(path, content=vector["body"].encode(), headers=headers)
+    if vector["header"] == "X-Stamp-Attested":
+        assert refusal(response)[0] == 501
+    elif vector["expected"] == "invalid":
+        assert refusal(response)[0] == 401
+    else:
+        assert (response.status_code, accepted in response.text) == ACCEPTED[accepted], response.text
+
+
+ACCEPTED = {
+    '"username":"vectors"': (200, True),
+    "Invalid activity type": (400, True),
+    "sufficient permissions": (403, True),
+    "unknown field": (400, True),
+}
+"""What follows a good stamp, and how that reads: only what is read after the stamp can be refused so."""
+
+
+def expectations(body: dict[str, Any]) -> tuple[str, str]:
+    """Where a vector's body goes, and what shows that its stamp was accepted there."""
+    if body.get("type") == "ACTIVITY_TYPE_CREATE_WALLET":
+        return "/public/v1/submit/create_wallet", "sufficient permissions"
+    if "type" in body:
+        return "/public/v1/submit/create_wallet", "Invalid activity type"
+    return "/public/v1/query/whoami", '"username":"vectors"' if set(body) == {"organizationId"} else "unknown field"
+
+
+def test_key_in_upper_case(organization: Caller) -> None:
+    """Clients write keys in lower case; an upper-case spelling is the same key."""
+    vector = next(vector for vector in VECTORS if vector["id"] == "p256-node-whoami")
+    stamp = json.loads(decode_base64url(vector["value"]))
+    stamp["publicKey"] = "0x" + stamp["publicKey"].upper()
+    headers = {"X-Stamp": encode_base64url(json.dumps(stamp).encode())}
+    response = organization.http.post("/public/v1/query/whoami", content=vector["body"].encode(), headers=headers)
+    assert response.json()["username"] == "vectors"
