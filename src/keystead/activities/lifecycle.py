@@ -119,8 +119,8 @@ class Lifecycle:
         check_liveness(submission.envelope, now_ms, self._rules.liveness)
         if casts and known is None:
             raise NotFound(
-                f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must target an "
-                "existing activity by fingerprint"
+                f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must "
+                "target an existing activity by fingerprint"
             )
         async with self._lanes.lane(organization_id) as lane:
             async with lane.turn:

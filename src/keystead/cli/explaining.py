@@ -28,6 +28,12 @@ _UNTOLD = (
 _NOT_MEANT = "it was not meant for this activity: its condition is false whatever the failed part is"
 
 
+_OF_ALLOW = frozenset(
+    {Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS, Outcome.REQUIRES_AUTHENTICATORS, Outcome.REJECTED}
+)
+"""What an ALLOW policy alone can say."""
+
+
 class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one policy said. `decides`: it is among those that the decision rests on. `note`: of the policy since.
 
@@ -156,6 +162,10 @@ def _why(said: Said) -> str:
             return f"does not apply: its {clause} is false"
         case Outcome.REQUIRES_CONSENSUS:
             return f"its {clause} needs more approvals"
+        case Outcome.REQUIRES_AUTHENTICATORS:
+            return "applies, and waits for proofs that an MFA policy asks for"
+        case Outcome.REJECTED:
+            return "could have allowed it, had nobody rejected it"
         case Outcome.TIME_INACTIVE:
             return "would apply at another time: its time is false"
         case Outcome.ERROR:
@@ -174,7 +184,7 @@ def _short(word: str) -> str:
 
 def _effect(outcome: str) -> str | None:
     """What the outcome alone tells of the effect of a policy that is gone."""
-    if outcome in (Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS):
+    if outcome in _OF_ALLOW:
         return str(Effect.ALLOW)
     return str(Effect.DENY) if outcome == Outcome.DENY_EXPLICIT else None
 

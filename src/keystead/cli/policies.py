@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from keystead.api.enums import VoteSelection
 from keystead.api.records import Evaluation, Policy
 from keystead.cli.case_files import case_file, policies_of
 from keystead.cli.credentials import CredentialsFile
@@ -85,10 +86,10 @@ def explain(
         print(f"  {headline(decision)}")
         for line in policy_lines(decision):
             print(f"  {line}")
+    evaluated = {each.vote_id for each in evaluations}
     for vote in activity["votes"] if activity else ():
-        if vote["selection"] == "VOTE_SELECTION_REJECTED":
-            name = printable(rules.user_name(vote["userId"]))
-            print(f"\nrejected by {name}, {moment(vote['createdAt'])}")
+        if vote["selection"] == VoteSelection.REJECTED.value and vote["id"] not in evaluated:
+            print(f"\nrejected by {printable(rules.user_name(vote['userId']))}, {moment(vote['createdAt'])}")
 
 
 def _activity(client: Client, activity_id: str) -> dict[str, Any] | None:
@@ -104,6 +105,8 @@ def _occasion(evaluation: Evaluation, number: int, activity: dict[str, Any] | No
     what = "approved" if number else "submitted"
     for vote in activity["votes"] if activity else ():
         if vote["id"] == evaluation.vote_id:
+            if vote["selection"] == VoteSelection.REJECTED.value:
+                what = "rejected"
             return f"{what} by {printable(rules.user_name(vote['userId']))}"
     return what
 
