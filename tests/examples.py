@@ -6,94 +6,51 @@ every test that goes through them.
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from typing import Any
 
 from keystead.api.catalogue import Operation
-from keystead.api.identifiers import new_id
 from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
 from tests.callers import Caller, api_key_params, unique
+from tests.furniture import (
+    ERC20_TRANSFER,
+    ETHEREUM_ACCOUNT,
+    FEATURE,
+    IDL,
+    NOWHERE,
+    SOLANA_ACCOUNT,
+    Furniture,
+    claims,
+    furnish,
+    interface_params,
+    invitation_params,
+    mfa_policy_params,
+    policy_params,
+)
 from tests.passkeys import SoftPasskey
 
-ERC20_TRANSFER = json.dumps(
-    [
-        {
-            "type": "function",
-            "name": "transfer",
-            "inputs": [{"name": "to", "type": "address"}, {"name": "value", "type": "uint256"}],
-            "outputs": [{"name": "", "type": "bool"}],
-            "stateMutability": "nonpayable",
-        }
-    ]
-)
-IDL = json.dumps({"instructions": [{"name": "go", "accounts": [], "args": []}], "types": []})
-ETHEREUM_ACCOUNT = {
-    "curve": "CURVE_SECP256K1",
-    "pathFormat": "PATH_FORMAT_BIP32",
-    "path": "m/44'/60'/0'/0/0",
-    "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
-}
-SOLANA_ACCOUNT = {
-    "curve": "CURVE_ED25519",
-    "pathFormat": "PATH_FORMAT_BIP32",
-    "path": "m/44'/501'/0'/0",
-    "addressFormat": "ADDRESS_FORMAT_SOLANA",
-}
-
-
-@dataclass(frozen=True)
-class Furniture:
-    """Ids of records in an organization, one of each kind."""
-
-    user_id: str
-    authenticator_id: str
-    user_tag_id: str
-    wallet_id: str
-    contract_interface_id: str
-    activity_id: str
-
-
-NOWHERE = Furniture(**{field.name: new_id() for field in fields(Furniture)})
-"""Ids of nothing, for requests that are refused before anything is looked up."""
-
-
-def furnish(caller: Caller) -> Furniture:
-    """Put one record of each kind into the caller's organization."""
-    user = caller.new_user()
-    passkey = caller.result(
-        "create_authenticators", {"userId": user.user_id, "authenticators": [SoftPasskey().params()]}
-    )
-    tag = caller.result("create_user_tag", {"userTagName": unique("tag"), "userIds": [user.user_id]})
-    wallet = caller.result(
-        "create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
-    )
-    interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
-    return Furniture(
-        user_id=user.user_id,
-        authenticator_id=passkey["authenticatorIds"][0],
-        user_tag_id=tag["userTagId"],
-        wallet_id=wallet["walletId"],
-        contract_interface_id=interface["result"]["createSmartContractInterfaceResult"]["smartContractInterfaceId"],
-        activity_id=interface["id"],
-    )
-
-
-def interface_params(**members: Any) -> dict[str, Any]:
-    return {
-        "smartContractAddress": f"0x{secrets.token_hex(20)}",
-        "smartContractInterface": ERC20_TRANSFER,
-        "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
-        "label": unique("interface"),
-        "notes": "of a token",
-    } | members
-
-
-def claims() -> dict[str, str]:
-    return {"iss": "https://issuer.example", "sub": secrets.token_hex(8), "aud": "tests"}
+__all__ = [
+    "ANSWERED_WITH_ANOTHER",
+    "ERC20_TRANSFER",
+    "ETHEREUM_ACCOUNT",
+    "EXAMPLED",
+    "IDL",
+    "NEVER_FOUND",
+    "NOT_YET",
+    "NOWHERE",
+    "QUERIES",
+    "SOLANA_ACCOUNT",
+    "SUBMISSIONS",
+    "Furniture",
+    "Make",
+    "claims",
+    "example_body",
+    "examples_of",
+    "furnish",
+    "interface_params",
+    "submitter",
+]
 
 
 def _api_key(**members: Any) -> dict[str, Any]:
@@ -133,14 +90,71 @@ def _older_user(furniture: Furniture, **members: Any) -> dict[str, Any]:
     } | members
 
 
+def _root_user(**members: Any) -> dict[str, Any]:
+    return {
+        "userName": unique("user"),
+        "apiKeys": [_api_key(), _api_key(expirationSeconds="3600")],
+        "authenticators": [SoftPasskey().params()],
+        "oauthProviders": [],
+    } | members
+
+
+def _sub_organization(*users: dict[str, Any], **members: Any) -> dict[str, Any]:
+    return {
+        "subOrganizationName": unique("sub-organization"),
+        "rootUsers": list(users),
+        "rootQuorumThreshold": 1,
+        "wallet": {"walletName": "first", "accounts": [ETHEREUM_ACCOUNT], "mnemonicLength": 12},
+        "disableEmailRecovery": True,
+        "disableEmailAuth": False,
+    } | members
+
+
+OF_LATER_VERSIONS: dict[str, Any] = {
+    "disableSmsAuth": True,
+    "disableOtpEmailAuth": False,
+    "verificationToken": "",
+    "clientSignature": {"publicKey": "02", "scheme": "s", "message": "m", "signature": "30"},
+}
+
+
+def _policy() -> dict[str, Any]:
+    return policy_params(consensus="approvers.count() >= 2", time="time.year > 2000", notes="for tests")
+
+
+def _removed_feature(furniture: Furniture) -> dict[str, Any]:
+    furniture.fresh("feature")
+    return {"name": FEATURE}
+
+
+def _changed_policy(furniture: Furniture) -> dict[str, Any]:
+    return {
+        "policyId": furniture.policy_id,
+        "policyName": unique("policy"),
+        "policyEffect": "EFFECT_DENY",
+        "policyCondition": "false",
+        "policyConsensus": "approvers.count() >= 3",
+        "policyNotes": "never",
+    }
+
+
 Make = Callable[[Furniture], dict[str, Any]]
 PAGES = {"limit": "5"}
 
 QUERIES: dict[str, Make] = {
     "get_activity": lambda f: {"activityId": f.activity_id},
+    "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
+    "get_api_keys": lambda f: {"userId": f.user_id},
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
+    "get_authenticators": lambda f: {"userId": f.user_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
+    "get_mfa_policies": lambda f: {"userId": f.user_id},
+    "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
+    "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
+    "get_oauth_providers": lambda f: {"userId": f.user_id},
     "get_organization_configs": lambda f: {},
+    "get_policy": lambda f: {"policyId": f.policy_id},
+    "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
     "get_wallet": lambda f: {"walletId": f.wallet_id},
@@ -151,8 +165,16 @@ QUERIES: dict[str, Make] = {
         "paginationOptions": PAGES,
     },
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
+    "list_policies": lambda f: {},
     "list_smart_contract_interfaces": lambda f: {},
+    "list_suborgs": lambda f: {"filterType": "USERNAME", "filterValue": "Ada", "paginationOptions": PAGES},
+    "list_user_tags": lambda f: {},
     "list_users": lambda f: {},
+    "list_verified_suborgs": lambda f: {
+        "filterType": "EMAIL",
+        "filterValue": "ada@example.com",
+        "paginationOptions": PAGES,
+    },
     "list_wallet_accounts": lambda f: {
         "walletId": f.wallet_id,
         "includeWalletDetails": True,
@@ -176,29 +198,39 @@ SUBMISSIONS: dict[str, Make] = {
         "apiKeys": [_older_api_key() | {"expirationSeconds": "60"}],
     },
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": lambda f: {
-        "userId": f.user_id,
+        "userId": f.fresh("user"),
         "authenticators": [SoftPasskey().params()],
     },
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS": lambda f: {
-        "userId": f.user_id,
+        "userId": f.fresh("user"),
         "authenticators": [SoftPasskey().older_params(f.user_id)],
     },
-    "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: {
-        "userId": f.user_id,
-        "mfaPolicyName": unique("policy"),
-        "condition": "activity.kind == 'EXPORT_WALLET'",
-        "requiredAuthenticationMethods": [
-            {"any": [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]}
-        ],
-        "order": secrets.randbelow(2**40),
-        "notes": "for exports",
+    "ACTIVITY_TYPE_CREATE_INVITATIONS": lambda f: {
+        "invitations": [invitation_params(f.root_user_id, receiverUserTags=[f.user_tag_id])]
     },
+    "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: mfa_policy_params(
+        f.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]
+    ),
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [_provider()]},
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
         "userId": f.user_id,
         "oauthProviders": [{"providerName": unique("provider"), "oidcToken": "a.b.c"}],
     },
+    "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
+    "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: _sub_organization(
+        _root_user(oauthProviders=[_provider()], **_contacts()), _root_user(), **OF_LATER_VERSIONS
+    ),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: _sub_organization(
+        _root_user(**_contacts()), **OF_LATER_VERSIONS
+    ),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": lambda f: _sub_organization(
+        _root_user(userEmail="ada@example.com")
+    ),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: _sub_organization(
+        _root_user(userEmail="ada@example.com", apiKeys=[_older_api_key()])
+    ),
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [_current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {"users": [_current_user(f) | {"oauthProviders": []}]},
@@ -213,11 +245,79 @@ SUBMISSIONS: dict[str, Make] = {
         "accounts": [ETHEREUM_ACCOUNT | {"name": "first"}, SOLANA_ACCOUNT],
         "mnemonicLength": 24,
     },
+    "ACTIVITY_TYPE_DELETE_API_KEYS": lambda f: {"userId": f.user_id, "apiKeyIds": [f.fresh("api_key")]},
+    "ACTIVITY_TYPE_DELETE_AUTHENTICATORS": lambda f: {
+        "userId": f.user_id,
+        "authenticatorIds": [f.fresh("authenticator")],
+    },
+    "ACTIVITY_TYPE_DELETE_INVITATION": lambda f: {"invitationId": f.fresh("invitation")},
+    "ACTIVITY_TYPE_DELETE_MFA_POLICY": lambda f: {"userId": f.user_id, "mfaPolicyId": f.fresh("mfa_policy")},
+    "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS": lambda f: {"userId": f.user_id, "providerIds": [f.fresh("provider")]},
+    "ACTIVITY_TYPE_DELETE_POLICIES": lambda f: {"policyIds": [f.fresh("policy"), f.fresh("policy")]},
+    "ACTIVITY_TYPE_DELETE_POLICY": lambda f: {"policyId": f.fresh("policy")},
+    "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE": lambda f: {
+        "smartContractInterfaceId": f.fresh("contract_interface")
+    },
+    "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION": lambda f: {"deleteWithoutExport": True},
+    "ACTIVITY_TYPE_DELETE_USER_TAGS": lambda f: {"userTagIds": [f.fresh("user_tag"), f.fresh("user_tag")]},
+    "ACTIVITY_TYPE_DELETE_USERS": lambda f: {"userIds": [f.fresh("user"), f.fresh("user")]},
+    "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
+    "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
+    "ACTIVITY_TYPE_UPDATE_MFA_POLICY": lambda f: {
+        "mfaPolicyId": f.mfa_policy_id,
+        **mfa_policy_params(f.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY", "id": f.api_key_id}]),
+    },
+    "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME": lambda f: {"organizationName": "Keystead GmbH"},
+    "ACTIVITY_TYPE_UPDATE_POLICY_V2": lambda f: _changed_policy(f) | {"time": "time.year > 2000"},
+    "ACTIVITY_TYPE_UPDATE_POLICY": _changed_policy,
+    "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM": lambda f: {"threshold": 1, "userIds": [f.root_user_id]},
+    "ACTIVITY_TYPE_UPDATE_USER": lambda f: {
+        "userId": f.user_id,
+        "userName": unique("user"),
+        "userTagIds": [f.user_tag_id],
+        **_contacts(),
+    },
+    "ACTIVITY_TYPE_UPDATE_USER_EMAIL": lambda f: {
+        "userId": f.user_id,
+        "userEmail": "ada@example.com",
+        "verificationToken": "",
+    },
+    "ACTIVITY_TYPE_UPDATE_USER_NAME": lambda f: {"userId": f.user_id, "userName": unique("user")},
+    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER": lambda f: {
+        "userId": f.user_id,
+        "userPhoneNumber": "+14155550123",
+        "verificationToken": "",
+    },
+    "ACTIVITY_TYPE_UPDATE_USER_TAG": lambda f: {
+        "userTagId": f.user_tag_id,
+        "newUserTagName": unique("tag"),
+        "addUserIds": [f.user_id],
+        "removeUserIds": [f.root_user_id],
+    },
+    "ACTIVITY_TYPE_APPROVE_ACTIVITY": lambda f: {"fingerprint": f.fresh("waiting")},
+    "ACTIVITY_TYPE_REJECT_ACTIVITY": lambda f: {"fingerprint": f.fresh("waiting")},
 }
 """The parameters, by activity type."""
 
 NOT_YET = frozenset({"ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS"})
 """Types whose every well-formed request is answered 501: they need an OIDC token, which cannot be verified yet."""
+
+ANSWERED_WITH_ANOTHER = {
+    "ACTIVITY_TYPE_APPROVE_ACTIVITY": "ACTIVITY_STATUS_COMPLETED",
+    "ACTIVITY_TYPE_REJECT_ACTIVITY": "ACTIVITY_STATUS_REJECTED",
+}
+"""Types whose answer is the activity that they are about, and the status that the example brings it into."""
+
+
+def submitter(activity_type: str, root: Caller) -> Caller:
+    """Who submits the example in the root user's place: a sub-organization is deleted by its own root user."""
+    if activity_type != "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION":
+        return root
+    key = generate_api_key()
+    made = root.result(
+        "create_sub_organization", _sub_organization(_root_user(apiKeys=[api_key_params(key.public_key)]))
+    )
+    return root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
 
 
 def examples_of(operation: Operation) -> dict[str, Make]:

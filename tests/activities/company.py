@@ -139,7 +139,7 @@ class Company:
         self.user_ids = {person.name: self.ids() for person in staff}
         self.id = self.ids()
         self.founding = founded(self.id, Version(1, self.ids()), self._records(staff, root, threshold))
-        self.database.organizations[self.id] = self.founding
+        self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
         self.lifecycles = [

@@ -21,7 +21,7 @@ from keystead.organizations.attachments import (
     RemovedInterfaceText,
     SealedSecret,
 )
-from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.lookups import Lookup, LookupKind, account_lookups, lookups, name_lookup
 from keystead.organizations.organization import Organization, apply
 
 Item = TypeVar("Item")
@@ -40,6 +40,11 @@ class MemoryDatabase:
         self.accounts: dict[str, list[NewAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
+
+    def found(self, organization: Organization) -> None:
+        """An organization from nowhere."""
+        self.organizations[organization.id] = organization
+        self.lookups[organization.id] = by_what_found(organization, ())
 
     def write(self, commit: Commit) -> CommitOutcome:
         """All of it or nothing."""
@@ -137,7 +142,7 @@ class MemoryStore:
     def _write(self) -> None:
         """All that wait, in their order. None is told before all are written."""
         batch, self._waiting = self._waiting, []
-        settled = [(future, self.interfere(commit) or self.database.write(commit)) for commit, future in batch]
+        settled = [(future, self._outcome(commit)) for commit, future in batch]
 
         def tell() -> None:
             for future, outcome in settled:
@@ -149,6 +154,12 @@ class MemoryStore:
                     future.set_result(outcome)
 
         self._later(self._turns(), tell)
+
+    def _outcome(self, commit: Commit) -> CommitOutcome | Exception:
+        try:
+            return self.interfere(commit) or self.database.write(commit)
+        except AssertionError as broken:  # for whoever waits, since nobody catches it here
+            return broken
 
     async def organization(self, organization_id: str) -> Organization | None:
         await self._pause()
@@ -223,6 +234,13 @@ class MemoryStore:
                 if any((one.kind, one.value) == found_by for one in self.database.lookups[child])
             ]
         return paged(sorted(children), lambda one: one, page)
+
+
+def by_what_found(organization: Organization, accounts: Sequence[NewAccount]) -> set[Lookup]:
+    """What the index should hold, made afresh."""
+    users = {lookup for user in organization.users.values() for lookup in lookups(user)}
+    of_accounts = account_lookups(one.account for one in accounts)
+    return users | of_accounts | {name_lookup(organization.profile.name)}
 
 
 def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:

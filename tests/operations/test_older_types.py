@@ -15,10 +15,16 @@ KEYS = {
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS": ("createAuthenticatorsIntent", "createAuthenticatorsResult"),
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": ("createOauthProvidersIntentV2", "createOauthProvidersResultV2"),
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": ("createOauthProvidersIntent", "createOauthProvidersResult"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": ("createSubOrganizationIntentV8", "createSubOrganizationResultV8"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": ("createSubOrganizationIntentV7", "createSubOrganizationResultV7"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": ("createSubOrganizationIntentV6", "createSubOrganizationResultV6"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": ("createSubOrganizationIntentV5", "createSubOrganizationResultV5"),
     "ACTIVITY_TYPE_CREATE_USERS_V4": ("createUsersIntentV4", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V3": ("createUsersIntentV3", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V2": ("createUsersIntentV2", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS": ("createUsersIntent", "createUsersResult"),
+    "ACTIVITY_TYPE_UPDATE_POLICY_V2": ("updatePolicyIntentV2", "updatePolicyResultV2"),
+    "ACTIVITY_TYPE_UPDATE_POLICY": ("updatePolicyIntent", "updatePolicyResult"),
 }
 """Intent and result key of each type of an operation that has several."""
 

@@ -10,12 +10,12 @@ from keystead.organizations.organization import (
     Organization,
     Put,
     Record,
-    Remove,
     Version,
     records_of,
 )
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
-from tests.storage.samples import Road, an_organization
+from tests.storage.roads import Road
+from tests.storage.samples import an_organization
 
 
 class Database:
@@ -26,7 +26,6 @@ class Database:
         self.loads: list[tuple[str, int | None]] = []
         self.gate = asyncio.Event()
         self.gate.set()
-        self.removals: list[Remove] = []
         self.on_load: Callable[[], None] = lambda: None
 
     async def version(self, organization_id: str) -> Version | None:
@@ -42,7 +41,7 @@ class Database:
         known = next((one for one in versions if one.version.number == version_number), None)
         kept, found = by_key(known), by_key(newest)
         puts = [Put(record) for key, record in found.items() if kept.get(key) != record]
-        return ChangedSince(newest.version, [*self.removals, *puts])
+        return ChangedSince(newest.version, puts)
 
 
 def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
@@ -219,9 +218,9 @@ def test_readers_keep_up_with_a_database_that_changes_all_the_time() -> None:
                 assert newest == versions[newest.version.number - 1]
                 assert newest.version.number >= max(seen, asked)
                 seen = newest.version.number
-                for _ in range(1 + pauses):  # an answer from memory alone lets nobody else run
+                for _ in range(pauses):
                     await asyncio.sleep(0)
 
-        await asyncio.gather(change(), *[read(pauses % 5) for pauses in range(10)])
+        await asyncio.gather(change(), *[read(1 + number % 5) for number in range(10)])
 
     asyncio.run(run())

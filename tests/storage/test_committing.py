@@ -14,15 +14,10 @@ from keystead.api.errors import AlreadyExists, Internal, Unavailable
 from keystead.organizations.organization import Organization, Version
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.samples import Road, a_wallet, an_account, an_organization
+from tests.storage.roads import Road, founded
+from tests.storage.samples import a_wallet, an_account, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
-
-
-async def founded(store: DatabaseStore) -> Road:
-    organization = an_organization()
-    assert await store.found(organization, (), (), {})
-    return Road(organization)
 
 
 async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitOutcome | BaseException]:

@@ -21,15 +21,10 @@ from keystead.storage.open import open_store
 from keystead.storage.sqlite_connection import DatabaseFile
 from tests.postgres import PostgresServer
 from tests.storage.conftest import MakeDatabase, opened
-from tests.storage.samples import Road, an_organization
+from tests.storage.roads import Road, founded
+from tests.storage.samples import an_organization
 
 COMMITTED = CommitOutcome.COMMITTED
-
-
-async def founded(store: DatabaseStore) -> Road:
-    organization = an_organization()
-    assert await store.found(organization, (), (), {})
-    return Road(organization)
 
 
 async def assert_away(store: DatabaseStore, road: Road) -> None:
@@ -210,7 +205,7 @@ def test_sqlite_file_is_taken_away_and_put_back(new_sqlite: MakeDatabase) -> Non
 _COMMIT_FOR_EVER = """
 import asyncio, sys
 from keystead.storage.open import open_store
-from tests.storage.samples import Road
+from tests.storage.roads import Road
 
 async def run(url, organization_id):
     store = await open_store(url)

@@ -13,13 +13,13 @@ from keystead.api.enums import ActivityStatus
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, lookups
 from keystead.organizations.organization import Put, apply
-from keystead.storage.base import FIRST_ORGANIZATION_ID, DatabaseStore
+from keystead.storage.base import FIRST_ORGANIZATION_ID
 from tests.storage.conftest import opened
+from tests.storage.roads import founded
 from tests.storage.samples import (
     A_FAILURE,
     AN_APP_PROOF,
     TYPE,
-    Road,
     a_secret,
     a_user,
     a_vote,
@@ -30,12 +30,6 @@ from tests.storage.samples import (
 )
 
 COMMITTED = CommitOutcome.COMMITTED
-
-
-async def founded(store: DatabaseStore) -> Road:
-    organization = an_organization()
-    assert await store.found(organization, (), (), {})
-    return Road(organization)
 
 
 def test_founding_is_read_back_by_another_process(database: str) -> None:

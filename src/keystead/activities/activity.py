@@ -96,7 +96,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
 
-    `credential_id` is that of a passkey, "" for an API key.
+    `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
     """
 
     user_id: str
@@ -105,6 +105,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     public_key: str
     credential_id: str
     at_ms: int
+    fingerprint: str = ""
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):

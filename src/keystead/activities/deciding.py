@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 from immutables import Map
+from msgspec.structs import replace
 
 from keystead.activities import mfa
 from keystead.activities.activity import Activity, ActivityOperation, Proof
+from keystead.activities.states import Event, is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import Asked
 from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
@@ -29,6 +31,7 @@ from keystead.policies.facts import (
     condition_values,
     visible_params,
 )
+from keystead.policies.hearing import Outcome
 from keystead.policies.judgement import Judgement, may_vote
 from keystead.policies.policy import compile_stored_policy
 
@@ -47,8 +50,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
 
 
-def proof_of(caller: Principal, now_ms: int) -> Proof:
-    """What the caller's stamp proves."""
+def proof_of(caller: Principal, fingerprint: str, now_ms: int) -> Proof:
+    """What the caller's stamp on the request of this fingerprint proves."""
     return Proof(
         user_id=caller.user.user_id,
         record_id=caller.record_id,
@@ -56,7 +59,15 @@ def proof_of(caller: Principal, now_ms: int) -> Proof:
         public_key=caller.proven.public_key,
         credential_id=caller.proven.credential_id or "",
         at_ms=now_ms,
+        fingerprint=fingerprint,
     )
+
+
+def at(activity: Activity, now_ms: int, approvals_last_ms: int) -> Activity:
+    """The activity as it is now: with no approvals that count, if those it had have lapsed."""
+    if is_final(activity.status) or now_ms < activity.approvals_since_ms + approvals_last_ms:
+        return activity
+    return replace(activity, approvals_since_ms=now_ms)
 
 
 def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
@@ -137,15 +148,16 @@ def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatu
 
 
 def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
-    """The statuses of everybody who has voted, in the order of their votes."""
-    voters = dict.fromkeys(proof.user_id for proof in case.proofs)
+    """The statuses of the submitter, whose approval may have lapsed, and of everybody else whose vote counts."""
+    voters = dict.fromkeys((case.submitter_id, *(proof.user_id for proof in case.proofs)))
     found = (mfa_status(case, organization, user_id) for user_id in voters)
     return [status for status in found if status is not None]
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, *, fail_closed: bool) -> bool:
-    """Whether this user's vote would count."""
-    return may_vote(facts(case, organization, fail_closed=fail_closed), user_id)
+    """Whether this user, who is in the organization, may vote: whose vote would count, and the submitter, who may
+    have more to prove or may cancel."""
+    return user_id == case.submitter_id or may_vote(facts(case, organization, fail_closed=fail_closed), user_id)
 
 
 def evaluation(
@@ -170,6 +182,20 @@ def evaluation(
         verdict=judgement.verdict.value,
         rule=judgement.rule.value,
         policy_ids=judgement.policy_ids,
+    )
+
+
+def rejection(said: Evaluation) -> Evaluation:
+    """The record of a rejection, given what the rules said until then: nothing is waited for any more."""
+    return replace(
+        said,
+        policy_evaluations=tuple(
+            replace(each, outcome=str(Outcome.REJECTED)) if each.outcome == Outcome.REQUIRES_CONSENSUS else each
+            for each in said.policy_evaluations
+        ),
+        verdict="rejected",
+        rule=Event.REJECTED.value,
+        policy_ids=(),
     )
 
 

@@ -1,7 +1,8 @@
 """Where submissions to one organization take turns, so that many can share one commit.
 
 A turn lasts until what it decided is handed to the store, not until it is durable: the next one starts from the
-organization as it will be. Whatever was built on a commit that failed fails with it, and runs again.
+organization as it will be. Whatever was built on a commit that failed fails with it, and runs again; what would
+not fail by itself, having no version to start from, waits until the commit stands.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from keystead.organizations.organization import Organization
 
 class Lane:
     """`head` is the organization as it will be when everything handed in is committed; None while that is what
-    the store has."""
+    the store has. `foreseen` is the commit that leads to `head`."""
 
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self.head: Organization | None = None
+        self.foreseen: asyncio.Future[CommitOutcome] | None = None
         self.travellers = 0
         self._uncommitted = 0
 
@@ -32,14 +34,24 @@ class Lane:
         finally:
             self._uncommitted -= 1
             if outcome is not CommitOutcome.COMMITTED or not self._uncommitted:
-                self.head = None
+                self.head = self.foreseen = None
         return outcome
 
-    def handed_in(self, after: Organization | None) -> None:
+    def handed_in(self, committing: asyncio.Future[CommitOutcome], after: Organization | None) -> None:
         """Note a commit, and what the organization will be after it (None: unchanged)."""
         self._uncommitted += 1
         if after is not None:
-            self.head = after
+            self.head, self.foreseen = after, committing
+
+
+async def stands(committing: asyncio.Future[CommitOutcome]) -> bool:
+    """Whether somebody else's commit was kept, once that is known; False where it never will be."""
+    await asyncio.wait([committing])
+    return (
+        not committing.cancelled()
+        and committing.exception() is None
+        and committing.result() is CommitOutcome.COMMITTED
+    )
 
 
 class Lanes:

@@ -25,7 +25,7 @@ _FAILED_CLOSED = "WARNING  it failed, and denies because the server is set to de
 _UNTOLD = (
     "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
 )
-_NOT_MEANT = "it was not meant for this activity: its condition is false whatever the failed part is"
+_NOT_THIS = "it was not meant for this activity: its condition is false whatever the failed part is"
 
 
 _OF_ALLOW = frozenset(
@@ -37,8 +37,8 @@ _OF_ALLOW = frozenset(
 class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one policy said. `decides`: it is among those that the decision rests on. `note`: of the policy since.
 
-    `failed_closed`: it failed and denies all the same; None where that is not on record. `meant`: what failed might
-    have applied; otherwise the rest of its condition is false of this activity anyway.
+    `failed_closed`: it failed and denies all the same; None where that is not on record. `might_apply`: not so
+    what failed while the rest of its condition is false of this activity anyway.
     """
 
     policy_id: str
@@ -50,7 +50,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     decides: bool = False
     note: str = ""
     failed_closed: bool | None = False
-    meant: bool = True
+    might_apply: bool = True
 
     @property
     def is_failed_denial(self) -> bool:
@@ -92,7 +92,8 @@ def decision_on_record(
                 decides=decides,
                 note=note,
                 failed_closed=failed_closed,
-                meant=not (
+                might_apply=each.outcome != Outcome.ERROR
+                or not (
                     policy and not note and activity_type and is_settled_by_type(policy.condition, activity_type)
                 ),
             )
@@ -115,7 +116,7 @@ def decision_judged(judgement: Judgement, unsafe: Collection[str]) -> Decision:
                 reason=None if each.error is None else str(each.error),
                 decides=each.policy_id in judgement.policy_ids,
                 failed_closed=each.failed_closed,
-                meant=each.failed_closed or each.policy_id in unsafe,
+                might_apply=each.error is None or each.failed_closed or each.policy_id in unsafe,
             )
             for each in judgement.evaluations
         ),
@@ -145,8 +146,8 @@ def policy_lines(decision: Decision) -> Iterator[str]:
 
 
 def _warning(said: Said) -> str:
-    if not said.meant:
-        return _NOT_MEANT
+    if not said.might_apply:
+        return _NOT_THIS
     if said.failed_closed is None:
         return _UNTOLD
     return _FAILED_CLOSED if said.failed_closed else FAILED_DENIAL

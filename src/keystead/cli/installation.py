@@ -64,6 +64,7 @@ def init(
         raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
     if credentials is not None and credentials.exists():
         raise Failure(f"{credentials} exists already and is left as it is")
+    os.umask(0o077)  # a SQLite file is the operator's alone
     try:
         migrated = migrate(database_url)
         organization_id = asyncio.run(_founded_before(database_url))
@@ -172,6 +173,7 @@ def serve(
         sockets = bind([settings.host], settings.port)
     except (SettingsError, NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None
+    os.umask(0o077)
     logs.configure(settings.log_level)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if settings.workers > 1:

@@ -40,7 +40,12 @@ from keystead.policies.stage import Stage, quorum_written, staged, users_written
 from keystead.policies.warnings import unsafe_denials
 from keystead.policies.written import WrittenWrong
 
-app = typer.Typer(help="Why policies decide as they do, and tests of policies.", no_args_is_help=True)
+app = typer.Typer(
+    help="Why policies decide as they do, and tests of policies.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
 
 MALFORMED = 2
 """Exit code for a file of cases that cannot be read, as for wrong usage."""
@@ -114,7 +119,10 @@ def _occasion(evaluation: Evaluation, number: int, activity: dict[str, Any] | No
 @app.command("test")
 def run_cases(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="Cases, in TOML or JSON; see docs/policies.md.")
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="Cases, in TOML or JSON; see docs/policies.md."
+        ),
     ],
     live: Annotated[
         bool, typer.Option("--live", help="Take what the file leaves out (policies, users) from the organization.")
@@ -173,10 +181,10 @@ def _show(result: CaseResult) -> None:
     case, decision = result.case, decision_judged(result.judgement, result.unsafe)
     name = printable(case.name)
     if result.holds:
-        print(f"✓ {name}: {headline(decision)}")
+        print(f"✓ {name} → {headline(decision)}")
     else:
         by = f" by {case.by!r}" if case.by else ""
-        print(f"✗ {name}: expected {case.expect}{printable(by)}, got {headline(decision)}")
+        print(f"✗ {name} → {headline(decision)}; expected {case.expect}{printable(by)}")
         for line in policy_lines(decision):
             print(f"    {line}")
     for called in result.uncounted:
@@ -193,7 +201,10 @@ def _plain(result: CaseResult) -> dict[str, Any]:
 
 def _warn(results: list[CaseResult], policies: list[Policy], stage: Stage) -> None:
     """What no case need fail for, and yet should be known: on standard error."""
-    for name in dict.fromkeys(name for result in results for name in result.unsafe):
-        print(f"keystead: {printable(name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
-    for warning in unsafe_denials(policies, fail_closed=stage.fail_closed):
-        print(f"keystead: WARNING  {printable(warning)}", file=sys.stderr)
+    failed = {name for result in results for name in result.unsafe}
+    for policy in policies:
+        if warnings := unsafe_denials([policy], fail_closed=stage.fail_closed):
+            for warning in warnings:
+                print(f"keystead: WARNING  {printable(warning)}", file=sys.stderr)
+        elif policy.policy_name in failed:
+            print(f"keystead: {printable(policy.policy_name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)

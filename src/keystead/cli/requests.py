@@ -15,7 +15,7 @@ import typer
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
-from keystead.client.errors import KeysteadError
+from keystead.client.errors import KeysteadError, PermissionDenied
 from keystead.client.requests import Prepared
 
 
@@ -28,6 +28,10 @@ def calling(credentials: Path | None) -> Iterator[Client]:
             chosen.base_url, chosen.api_public_key, chosen.api_private_key, chosen.organization_id
         ) as client:
             yield client
+    except PermissionDenied as denied:
+        judged = next((detail["activityId"] for detail in denied.details if "activityId" in detail), None)
+        hint = f"; `keystead policy explain {judged}` says which policies were looked at" if judged else ""
+        raise Failure(f"{denied}{hint}") from denied
     except KeysteadError as failed:
         raise Failure(str(failed)) from failed
 

@@ -45,11 +45,17 @@ def unsafe_denials(policies: Iterable[Policy], *, fail_closed: bool = False) -> 
     """
     denies = "it denies everything" if fail_closed else "it denies nothing"
     return [
-        f"DENY policy {policy.policy_name!r} ({policy.policy_id}): {denies}{where}"
+        f"DENY policy {_called(policy)}: {denies}{where}"
         for policy in policies
         if policy.effect is Effect.DENY and policy.condition
         for where in _failing(policy.condition)
     ]
+
+
+def _called(policy: Policy) -> str:
+    """A policy in a file has no id of its own."""
+    known = f" ({policy.policy_id})" if policy.policy_id != policy.policy_name else ""
+    return f"{policy.policy_name!r}{known}"
 
 
 def is_settled_by_type(condition: str, activity_type: str) -> bool:

@@ -78,7 +78,7 @@ async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
         return store, await _checked_signer(store, master_key, settings.mode)
     except Unavailable as refused:
         await store.close()
-        raise NotReady(f"the database does not answer: {refused.message}") from None
+        raise NotReady(refused.message.partition(";")[0]) from None
     except BaseException:
         await store.close()
         raise

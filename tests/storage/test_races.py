@@ -1,0 +1,148 @@
+"""Whoever changes an activity at the same instant as another: one of them wins, and nobody waits for ever.
+
+Here: two stores and several processes on one database. Not here: races for an organization (`test_committing`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+
+from msgspec.structs import replace
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import CommitOutcome
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import User
+from keystead.organizations.organization import Organization
+from keystead.storage.base import DatabaseStore
+from tests.storage.conftest import opened
+from tests.storage.roads import Road, approved, awaiting, founded, of, waiting
+from tests.storage.samples import a_user, an_organization
+
+COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+DONE = ActivityStatus.COMPLETED
+GRACE, EDA = a_user("Grace"), a_user("Eda")
+
+
+def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            for round_ in range(30):
+                activity = await waiting(store, road)
+                voters = (GRACE, EDA)
+                rivals = [approved(activity, voter, status=DONE) for voter in voters]
+                changes = [
+                    Road(road.head).change(rival, voter) for rival, voter in zip(rivals, voters, strict=True)
+                ]
+                # Every second time they change the organization too; some others' work is in the same groups.
+                commits = [
+                    replace(of(rival), change=change if round_ % 2 else None)
+                    for rival, change in zip(rivals, changes, strict=True)
+                ]
+                beside = [of(awaiting(road.signing())) for _ in range(4)]
+                outcomes = await asyncio.gather(
+                    store.commit(beside[0]),
+                    store.commit(commits[0]),
+                    other.commit(beside[1]),
+                    other.commit(commits[1]),
+                    store.commit(beside[2]),
+                    other.commit(beside[3]),
+                )
+                assert [outcomes[place] for place in (0, 2, 4, 5)] == [COMMITTED] * 4
+                assert {outcomes[1], outcomes[3]} == {COMMITTED, CONFLICT}
+                winner = 0 if outcomes[1] is COMMITTED else 1
+                if round_ % 2:
+                    road.head = changes[winner].after
+                for place in (store, other):
+                    assert await place.activity(road.head.id, activity.id) == rivals[winner]
+                    assert await place.organization(road.head.id) == road.head
+
+    asyncio.run(run())
+
+
+async def _vote(store: DatabaseStore, organization_id: str, activity_id: str, voter: User, count: int) -> list[int]:
+    """Approve `count` times, each time from what is there, again where another was first."""
+    won: list[int] = []
+    while len(won) < count:
+        activity = await store.activity(organization_id, activity_id)
+        assert activity is not None
+        revised = approved(activity, voter)
+        if await store.commit(of(revised)) is COMMITTED:
+            won.append(revised.revision)
+    return won
+
+
+def _vote_in_process(
+    database: str, organization_id: str, activity_id: str, voter: User, found: multiprocessing.Queue[list[int]]
+) -> None:
+    async def run() -> list[int]:
+        async with opened(database) as store:
+            return await _vote(store, organization_id, activity_id, voter, 40)
+
+    found.put(asyncio.run(run()))
+
+
+def test_every_revision_has_one_winner_between_processes(database: str) -> None:
+    async def begin() -> tuple[Organization, Activity]:
+        async with opened(database) as store:
+            road = await founded(store)
+            return road.head, await waiting(store, road)
+
+    organization, activity = asyncio.run(begin())
+    voters = [a_user(f"voter {number}") for number in range(3)]
+    context = multiprocessing.get_context("spawn")
+    answers: multiprocessing.Queue[list[int]] = context.Queue()
+    processes = [
+        context.Process(target=_vote_in_process, args=(database, organization.id, activity.id, voter, answers))
+        for voter in voters[:2]
+    ]
+    for process in processes:
+        process.start()
+
+    async def meanwhile() -> list[int]:
+        async with opened(database) as store:
+            return await _vote(store, organization.id, activity.id, voters[2], 40)
+
+    won = asyncio.run(meanwhile()) + [revision for _ in processes for revision in answers.get(timeout=60)]
+    for process in processes:
+        process.join()
+    assert sorted(won) == list(range(1, 121))
+
+    async def check() -> None:
+        async with opened(database) as store:
+            newest = await store.activity(organization.id, activity.id)
+            assert newest is not None
+            assert newest.revision == 120
+            assert len(newest.proofs) == 121
+            assert {vote.user_id for vote in newest.votes[1:]} == {voter.user_id for voter in voters}
+
+    asyncio.run(check())
+
+
+def test_groups_of_two_processes_never_wait_for_each_other(database: str) -> None:
+    """They revise the same activities and submit the same requests, in opposite orders."""
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            children = [an_organization(parent_id=road.head.id) for _ in range(4)]
+            founding = [store.commit(road.suborganization(child)) for child in children]
+            assert await asyncio.gather(*founding) == [COMMITTED] * 4
+            for round_ in range(10):
+                opened_ones = [await waiting(store, Road(child)) for child in children for _ in range(3)]
+                named = [(child, f"sha256:{round_}-{number}") for child in children for number in range(3)]
+                ours, theirs = [
+                    [
+                        *[of(approved(activity, voter)) for activity in opened_ones],
+                        *[Road(child).signing(fingerprint=fingerprint) for child, fingerprint in named],
+                    ]
+                    for voter in (GRACE, EDA)
+                ]
+                found = await asyncio.gather(*map(store.commit, ours), *map(other.commit, reversed(theirs)))
+                for one, another in zip(found[:24], reversed(found[24:]), strict=True):
+                    assert COMMITTED in (one, another)
+                    assert {one, another} & {CONFLICT, DUPLICATE}
+
+    asyncio.run(run())

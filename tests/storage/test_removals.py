@@ -1,0 +1,218 @@
+"""What is taken away is gone for everybody: records, look-ups, texts, and all of an organization that is dissolved.
+
+Here: both engines, and processes that learn of it from what changed or from a first load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from keystead.activities.store import CommitOutcome, Page
+from keystead.api.records import Policy, Tag, User, Wallet
+from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
+from keystead.organizations.lookups import LookupKind
+from keystead.organizations.organization import (
+    KIND_OF,
+    ContractInterface,
+    Invitation,
+    Organization,
+    Passkey,
+    Record,
+    Remove,
+    records_of,
+)
+from keystead.storage.base import DatabaseStore
+from tests.databases import Database
+from tests.storage.conftest import opened
+from tests.storage.roads import Road, founded
+from tests.storage.samples import a_secret, a_tag, a_user, a_wallet, an_account, an_interface, an_organization
+
+COMMITTED = CommitOutcome.COMMITTED
+ALL = Page(limit=100)
+
+
+def removal(record: Record) -> Remove:
+    assert isinstance(record, User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation)
+    return Remove(type(record), KIND_OF[type(record)].id_of(record))
+
+
+def removals(organization: Organization) -> list[Remove]:
+    """Of everything that can be removed."""
+    kept = (organization.profile, organization.data_key)
+    return [removal(record) for record in records_of(organization) if record not in kept]
+
+
+async def assert_seen(database: str, organization: Organization, *stores: DatabaseStore) -> None:
+    """By these stores, and by one that loads it whole."""
+    async with opened(database) as fresh:
+        for store in (*stores, fresh):
+            assert await store.organization(organization.id) == organization
+
+
+def test_removed_records_of_every_kind(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            await other.organization(road.head.id)
+            assert {type(record) for record in records_of(road.head)} == set(KIND_OF)
+            tag = a_tag()
+            steps: list[Record | Remove] = [tag, removal(tag), replace(tag, tag_name="again"), removal(tag)]
+            for step in (*steps, *reversed(removals(road.head))):
+                assert await store.commit(road.step(step)) is COMMITTED
+                await assert_seen(database, road.head, store, other)
+            assert len(records_of(road.head)) == 2
+
+    asyncio.run(run())
+
+
+def test_what_came_and_went_between_two_looks(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            await other.organization(road.head.id)
+            user, tag, wallet = a_user("Grace"), a_tag(), a_wallet()
+            steps = ([user, tag], [wallet], [removal(user)], [removal(tag), removal(wallet)])
+            outcomes = [store.commit(road.step(*step)) for step in steps]
+            assert [await outcome for outcome in outcomes] == [COMMITTED] * 4
+            await assert_seen(database, road.head, store, other)
+
+    asyncio.run(run())
+
+
+def test_a_key_that_passed_from_one_user_to_another_between_two_looks(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            one, two, three = a_user("one"), a_user("two"), a_user("three")
+            assert await store.commit(road.step(one, two, three)) is COMMITTED
+            await other.organization(road.head.id)
+            bare = replace(one, api_keys=())
+            steps: list[list[Record | Remove]] = [
+                [bare],
+                [replace(two, api_keys=(*two.api_keys, *one.api_keys))],
+                [removal(three)],
+                [replace(bare, user_name="renamed", api_keys=three.api_keys)],
+            ]
+            for step in steps:
+                assert await store.commit(road.step(*step)) is COMMITTED
+            await assert_seen(database, road.head, store, other)
+            holders = (await other.organization(road.head.id)).api_key_holders  # type: ignore[union-attr]
+            assert holders[one.api_keys[0].credential.public_key][0] == two.user_id
+            assert holders[three.api_keys[0].credential.public_key][0] == one.user_id
+
+    asyncio.run(run())
+
+
+def test_an_interface_goes_with_its_text(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            interfaces = [an_interface() for _ in range(3)]
+            texts = [InterfaceText(interface.id, interface.id) for interface in interfaces]
+            assert await store.commit(road.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
+            # The last one comes and goes within one group.
+            commits = [
+                road.step(removal(interfaces[0]), attachments=(RemovedInterfaceText(interfaces[0].id),)),
+                road.step(interfaces[2], attachments=(texts[2],)),
+                road.step(removal(interfaces[2]), attachments=(RemovedInterfaceText(interfaces[2].id),)),
+            ]
+            assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
+            await assert_seen(database, road.head, store, other)
+            assert await other.interface_texts(road.head.id) == {interfaces[1].id: interfaces[1].id}
+            assert await other.interface_text(road.head.id, interfaces[0].id) is None
+
+    asyncio.run(run())
+
+
+async def child_of(store: DatabaseStore, *users: User) -> tuple[Organization, Road]:
+    """The parent, and the road of its first sub-organization."""
+    parent = await founded(store)
+    child = an_organization(parent_id=parent.head.id, users=users)
+    assert await store.commit(parent.suborganization(child)) is COMMITTED
+    return parent.head, Road(child)
+
+
+def test_look_ups_are_forgotten_one_holder_at_a_time(database: str) -> None:
+    async def run() -> None:
+        ada, grace = a_user(), a_user("Grace")
+        async with opened(database) as store, opened(database) as other:
+            parent, road = await child_of(store, ada, grace)
+
+            async def found(kind: LookupKind, value: str) -> bool:
+                listed = await other.suborganizations(parent.id, (kind, value), ALL)
+                assert listed == await other.suborganizations_with(parent.id, kind, value)
+                assert listed in ([], [road.head.id])
+                return bool(listed)
+
+            assert await found(LookupKind.EMAIL, "ada@example.com")
+            assert await found(LookupKind.USER_NAME, "Ada")
+            assert await store.commit(road.step(replace(ada, user_name="Ida", user_email=None))) is COMMITTED
+            assert await found(LookupKind.EMAIL, "ada@example.com")  # Grace has it too
+            assert not await found(LookupKind.USER_NAME, "Ada")
+            assert await found(LookupKind.USER_NAME, "Ida")
+            credential_id = grace.authenticators[0].credential_id
+            assert await found(LookupKind.CREDENTIAL_ID, credential_id)
+            assert await store.commit(road.step(removal(grace))) is COMMITTED
+            assert not await found(LookupKind.EMAIL, "ada@example.com")
+            assert not await found(LookupKind.CREDENTIAL_ID, credential_id)
+
+    asyncio.run(run())
+
+
+def test_look_ups_that_come_and_go_within_one_group(database: str) -> None:
+    async def run() -> None:
+        ada = a_user()
+        async with opened(database) as store:
+            parent, road = await child_of(store, ada)
+            names = ["Ida", "Ada", "Eda", "Ida", "Oda"]
+            commits = [road.step(replace(ada, user_name=name)) for name in names]
+            assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 5
+            by_name = [
+                await store.suborganizations(parent.id, (LookupKind.USER_NAME, name), ALL)
+                for name in ("Ada", "Eda", "Ida", "Oda")
+            ]
+            assert by_name == [[], [], [], [road.head.id]]
+            back = [road.step(replace(ada, user_name=name)) for name in ("Eda", "Oda")]
+            assert await asyncio.gather(*map(store.commit, back)) == [COMMITTED] * 2
+            assert await store.suborganizations(parent.id, (LookupKind.USER_NAME, "Oda"), ALL) == [road.head.id]
+
+    asyncio.run(run())
+
+
+def test_what_is_dissolved_leaves_nothing_but_its_history(make_database: Callable[[], Database]) -> None:
+    handle = make_database()
+
+    async def run() -> str:
+        async with opened(handle.url) as store, opened(handle.url) as other:
+            parent = await founded(store)
+            doomed, spared = [Road(an_organization(parent_id=parent.head.id)) for _ in range(2)]
+            for road in (doomed, spared):
+                wallet = a_wallet()
+                account = an_account(road.head.id, wallet.wallet_id)
+                assert await store.commit(parent.suborganization(road.head, a_secret(road.head.id))) is COMMITTED
+                assert await store.commit(road.step()) is COMMITTED
+                assert await store.commit(road.step(wallet, attachments=(account,))) is COMMITTED
+            await other.organization(doomed.head.id)
+            profile = replace(doomed.head.profile, deleted=True)
+            last = doomed.step()
+            end = doomed.step(*removals(doomed.head), profile, attachments=(Dissolution(),))
+            outcomes = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
+            assert outcomes == [COMMITTED] * 3
+            await assert_seen(handle.url, doomed.head, store, other)
+            assert records_of(doomed.head)[0] == profile
+            assert await other.suborganizations(parent.head.id, None, ALL) == [spared.head.id]
+            for kind, value in ((LookupKind.USER_NAME, "Ada"), (LookupKind.ORGANIZATION_NAME, profile.name)):
+                assert await other.suborganizations(parent.head.id, (kind, value), ALL) == [spared.head.id]
+            assert await other.interface_texts(doomed.head.id) == {}
+            assert await other.wallet_accounts(doomed.head.id, None, ALL) == []
+            assert len(await other.interface_texts(spared.head.id)) == 2
+            assert len(await other.wallet_accounts(spared.head.id, None, ALL) or ()) == 1
+            assert len(await other.activities(doomed.head.id, (), (), ALL) or ()) == 4
+            return spared.head.id
+
+    spared_id = asyncio.run(run())
+    assert handle.rows("SELECT organization_id FROM sealed_secret") == [(spared_id,)]
+    handle.close()

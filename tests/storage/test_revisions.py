@@ -1,0 +1,190 @@
+"""Activities that change: revisions, votes, evaluations, with or without a change of the organization.
+
+Not here: who wins where several change one at the same instant (`test_races`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import Commit, CommitOutcome, Page
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.storage.base import DatabaseStore
+from tests.storage.conftest import opened
+from tests.storage.roads import Road, approved, awaiting, founded, of, waiting
+from tests.storage.samples import (
+    A_FAILURE,
+    AN_APP_PROOF,
+    a_user,
+    an_evaluation,
+    an_interface,
+)
+
+COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+OPEN, DONE, FAILED = ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.COMPLETED, ActivityStatus.FAILED
+GRACE, EDA = a_user("Grace"), a_user("Eda")
+
+
+async def listed(
+    store: DatabaseStore, activity: Activity, statuses: Sequence[ActivityStatus], types: Sequence[str] = ()
+) -> bool:
+    found = await store.activities(activity.organization_id, statuses, types, Page(limit=100))
+    assert found is not None
+    return activity in found
+
+
+def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            first = await waiting(store, road)
+            second = approved(first, GRACE)
+            assert await other.commit(of(second)) is COMMITTED
+            third = replace(
+                approved(second, EDA, status=FAILED),
+                app_proofs=(AN_APP_PROOF,),
+                failure=A_FAILURE,
+                approvals_since_ms=first.approvals_since_ms + 7,
+            )
+            assert third.revision == 2
+            assert [len(one.votes) for one in (first, second, third)] == [1, 2, 3]
+            assert await store.commit(of(third)) is COMMITTED
+            for place in (store, other):
+                assert await place.activity(road.head.id, first.id) == third
+                assert await place.activity_with_fingerprint(road.head.id, first.fingerprint) == third
+                for types in ((), (first.type,)):
+                    assert await listed(place, third, (FAILED,), types)
+                    assert not await listed(place, third, (OPEN, DONE), types)
+                found = await place.activities(road.head.id, (OPEN,), (), Page(limit=9))
+                assert found == []
+
+    asyncio.run(run())
+
+
+def test_only_the_next_revision_is_taken(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            first = await waiting(store, road)
+            second = approved(first, GRACE)
+            assert await store.commit(of(second)) is COMMITTED
+            late = [
+                approved(first, EDA),
+                replace(approved(second, EDA), revision=3),
+                replace(approved(second, EDA), organization_id="another organization"),
+                replace(approved(second, EDA), id="unknown"),
+            ]
+            for activity in late:
+                evaluation = an_evaluation(road.head.id, activity.id)
+                assert await store.commit(replace(of(activity), evaluations=(evaluation,))) is CONFLICT
+                assert await store.evaluations(road.head.id, activity.id) == []
+            assert await store.commit(of(replace(first, id="another"))) is DUPLICATE
+            assert await store.activity(road.head.id, first.id) == second
+
+    asyncio.run(run())
+
+
+def test_votes_are_kept_by_user(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            first = await waiting(store, road)
+            second = approved(first, GRACE, EDA)
+            assert await store.commit(of(second)) is COMMITTED
+            third = approved(second, GRACE)
+            rejection = replace(third.votes[-1], selection=VoteSelection.REJECTED, message="no \x00 ü")
+            third = replace(third, votes=(*third.votes[:-1], rejection))
+            assert [vote.user_id for vote in third.votes[1:]] == [EDA.user_id, GRACE.user_id]
+            assert await store.commit(of(third)) is COMMITTED
+            assert await store.activity(road.head.id, first.id) == third
+
+    asyncio.run(run())
+
+
+def test_an_approval_that_changes_the_organization(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            first = await waiting(store, road)
+            done = approved(first, GRACE, status=DONE)
+
+            def executing(begun_from: Road, activity: Activity) -> Commit:
+                return replace(of(activity), change=begun_from.change(activity, an_interface()))
+
+            stale = Road(replace(road.head, version=replace(road.head.version, changed_by="somebody else")))
+            assert await store.commit(executing(stale, done)) is CONFLICT
+            assert await store.activity(road.head.id, first.id) == first
+            beside = Road(road.head)
+            assert await store.commit(executing(beside, replace(done, revision=2))) is CONFLICT
+            assert await other.organization(road.head.id) == road.head
+            assert await store.commit(executing(road, done)) is COMMITTED
+            for place in (store, other):
+                assert await place.organization(road.head.id) == road.head
+                assert await place.activity(road.head.id, first.id) == done
+
+    asyncio.run(run())
+
+
+def test_one_odd_revision_among_good_ones(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            opened_ones = [await waiting(store, road) for _ in range(4)]
+            revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
+            twin = approved(opened_ones[1], EDA)
+            late = replace(revisions[3], revision=7)
+            known = road.signing(fingerprint=opened_ones[0].fingerprint)
+            commits = [of(revisions[0]), of(revisions[1]), of(twin), of(late), road.step(), known, of(revisions[2])]
+            outcomes = await asyncio.gather(*map(store.commit, commits))
+            assert outcomes == [COMMITTED, COMMITTED, CONFLICT, CONFLICT, COMMITTED, DUPLICATE, COMMITTED]
+            for place in (store, other):
+                assert await place.organization(road.head.id) == road.head
+                for activity in (*revisions[:3], opened_ones[3]):
+                    assert await place.activity(road.head.id, activity.id) == activity
+
+    asyncio.run(run())
+
+
+def test_many_good_revisions_in_one_group(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            opened_ones = [await waiting(store, road) for _ in range(9)]
+            revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
+            commits = [
+                replace(of(one), evaluations=(an_evaluation(road.head.id, one.id),), change=road.change(one, EDA))
+                for one in revisions
+            ]
+            assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 9
+            assert await other.organization(road.head.id) == road.head
+            for commit, activity in zip(commits, revisions, strict=True):
+                assert await other.activity(road.head.id, activity.id) == activity
+                assert await other.evaluations(road.head.id, activity.id) == list(commit.evaluations)
+
+    asyncio.run(run())
+
+
+def test_evaluations(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            assert await store.evaluations(road.head.id, "denied") == []
+            said = [an_evaluation(road.head.id, "denied") for _ in range(4)]
+            denied = [Commit(organization_id=road.head.id, activity=None, evaluations=(one,)) for one in said[:3]]
+            commits = [denied[0], road.step(), denied[2], denied[1]]
+            assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 4
+            assert await other.evaluations(road.head.id, "denied") == said[:3]
+            activity = awaiting(road.signing())
+            voted = [an_evaluation(road.head.id, activity.id) for _ in range(2)]
+            assert await store.commit(replace(of(activity), evaluations=(voted[0],))) is COMMITTED
+            assert await store.commit(replace(of(approved(activity, GRACE)), evaluations=(voted[1],))) is COMMITTED
+            assert await other.evaluations(road.head.id, activity.id) == voted
+            assert await other.evaluations("another organization", activity.id) == []
+            assert await other.activity(road.head.id, "denied") is None
+            assert await other.organization(road.head.id) == road.head
+
+    asyncio.run(run())

@@ -1,0 +1,135 @@
+"""Sub-organizations: founded together with their parent's activity, found by page and by what they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from keystead.activities.store import CommitOutcome, Page
+from keystead.organizations.attachments import InterfaceText
+from keystead.organizations.lookups import LookupKind
+from keystead.storage.base import DatabaseStore
+from tests.storage.conftest import opened
+from tests.storage.roads import Road, founded
+from tests.storage.samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
+
+COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+ALL = Page(limit=100)
+
+
+def test_a_child_is_founded_with_its_parents_activity(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            road = await founded(store)
+            child = an_organization(parent_id=road.head.id, users=(a_user(), a_user("Grace")))
+            interface_id = next(iter(child.contract_interfaces))
+            account = an_account(child.id, next(iter(child.wallets)))
+            attachments = (InterfaceText(interface_id, "abi"), account, a_secret(child.id))
+            commit = road.suborganization(child, *attachments)
+            assert commit.activity is not None
+            tagged = road.change(commit.activity, a_tag())
+            assert await store.commit(replace(commit, change=tagged)) is COMMITTED
+            for place in (store, other):
+                assert await place.organization(child.id) == child
+                assert await place.organization(road.head.id) == road.head
+                assert await place.activities(road.head.id, (), (), ALL) == [commit.activity]
+                assert await place.activities(child.id, (), (), ALL) == []
+                assert await place.interface_texts(child.id) == {interface_id: "abi"}
+                assert await place.wallet_accounts(child.id, None, ALL) == [account.account]
+                assert await place.suborganizations(road.head.id, None, ALL) == [child.id]
+            assert await other.commit(Road(child).step()) is COMMITTED
+
+    asyncio.run(run())
+
+
+def test_a_child_is_founded_whole_or_not_at_all(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            children = [an_organization(parent_id=road.head.id) for _ in range(4)]
+            commits = [road.suborganization(child) for child in children]
+            assert commits[0].activity is not None
+            fingerprint = commits[0].activity.fingerprint
+            again = replace(commits[1], activity=an_activity(road.head, fingerprint=fingerprint))
+            stale = Road(replace(road.head, version=replace(road.head.version, changed_by="somebody else")))
+            late = replace(commits[2], change=stale.change(an_activity(road.head), a_tag()))
+            twice = replace(commits[0], activity=an_activity(road.head))
+            outcomes = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
+            assert outcomes == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
+            kept = [children[0].id, children[3].id]
+            assert await store.suborganizations(road.head.id, None, ALL) == kept
+            assert await store.suborganizations(road.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept
+            for child in children:
+                assert await store.organization(child.id) == (child if child.id in kept else None)
+            assert len(await store.activities(road.head.id, (), (), ALL) or ()) == 2
+
+    asyncio.run(run())
+
+
+class PageCase(NamedTuple):
+    """Of sub-organizations 0…6, of which every second has an Eda. Cursors are by number; -1 is unknown."""
+
+    name: str
+    by_value: bool
+    limit: int
+    before: int | None
+    after: int | None
+    expected: tuple[int, ...] | None
+
+
+PAGES = [
+    PageCase("all", False, 100, None, None, (0, 1, 2, 3, 4, 5, 6)),
+    PageCase("the first", False, 3, None, None, (0, 1, 2)),
+    PageCase("beyond a cursor", False, 3, None, 2, (3, 4, 5)),
+    PageCase("beyond the last", False, 3, None, 6, ()),
+    PageCase("ahead of a cursor: the nearest", False, 2, 4, None, (2, 3)),
+    PageCase("ahead of the first", False, 2, 0, None, ()),
+    PageCase("an unknown cursor", False, 3, None, -1, None),
+    PageCase("an unknown cursor, backwards", False, 3, -1, None, None),
+    PageCase("by a value: each once", True, 100, None, None, (0, 2, 4, 6)),
+    PageCase("by a value: the first", True, 2, None, None, (0, 2)),
+    PageCase("by a value, beyond a cursor", True, 2, None, 2, (4, 6)),
+    PageCase("by a value, beyond a cursor that it does not lead to", True, 1, None, 3, (4,)),
+    PageCase("by a value, ahead of a cursor", True, 2, 6, None, (2, 4)),
+    PageCase("by a value, an unknown cursor", True, 2, None, -1, None),
+]
+
+
+def test_pages_of_suborganizations(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            children = [
+                an_organization(
+                    parent_id=road.head.id,
+                    # Two holders of one e-mail address and, where there is an Eda, of one name.
+                    users=(a_user("Ida" if number % 2 else "Eda"), a_user("Ida" if number % 2 else "Eda")),
+                )
+                for number in range(7)
+            ]
+            # In another order than that of their creation.
+            for child in (*children[3:], *children[:3]):
+                assert await store.commit(road.suborganization(child)) is COMMITTED
+            ids = {number: child.id for number, child in enumerate(children)} | {-1: "unknown", None: None}
+            for case in PAGES:
+                page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
+                found_by = (LookupKind.USER_NAME, "Eda") if case.by_value else None
+                expected = None if case.expected is None else [children[number].id for number in case.expected]
+                assert await store.suborganizations(road.head.id, found_by, page) == expected, case.name
+            await assert_found_only_where_they_belong(store, road, children[0].id)
+
+    asyncio.run(run())
+
+
+async def assert_found_only_where_they_belong(store: DatabaseStore, road: Road, child_id: str) -> None:
+    name = (LookupKind.ORGANIZATION_NAME, road.head.profile.name)
+    assert len(await store.suborganizations(road.head.id, name, ALL) or ()) == 7
+    assert len(await store.suborganizations_with(road.head.id, *name)) == 2
+    assert await store.suborganizations(road.head.id, (LookupKind.EMAIL, "Eda"), ALL) == []
+    assert await store.suborganizations(road.head.id, (LookupKind.USER_NAME, "no\x00body"), ALL) == []
+    for elsewhere in (child_id, "another organization"):
+        assert await store.suborganizations(elsewhere, None, ALL) == []
+        assert await store.suborganizations(elsewhere, name, ALL) == []
+        assert await store.suborganizations(elsewhere, None, Page(limit=3, after=child_id)) is None
