@@ -119,7 +119,9 @@ OF_LATER_VERSIONS: dict[str, Any] = {
 
 
 def _policy() -> dict[str, Any]:
-    return policy_params(consensus="approvers.count() >= 2", time="time.year > 2000", notes="for tests")
+    return policy_params(
+        consensus="approvers.count() >= 2", time="time.now > Timestamp('2000-01-01T00:00:00Z')", notes="for tests"
+    )
 
 
 def _removed_feature(furniture: Furniture) -> dict[str, Any]:
@@ -268,7 +270,9 @@ SUBMISSIONS: dict[str, Make] = {
         **mfa_policy_params(f.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY", "id": f.api_key_id}]),
     },
     "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME": lambda f: {"organizationName": "Keystead GmbH"},
-    "ACTIVITY_TYPE_UPDATE_POLICY_V2": lambda f: _changed_policy(f) | {"time": "time.year > 2000"},
+    "ACTIVITY_TYPE_UPDATE_POLICY_V2": lambda f: (
+        _changed_policy(f) | {"time": "time.now > Timestamp('2000-01-01T00:00:00Z')"}
+    ),
     "ACTIVITY_TYPE_UPDATE_POLICY": _changed_policy,
     "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM": lambda f: {"threshold": 1, "userIds": [f.root_user_id]},
     "ACTIVITY_TYPE_UPDATE_USER": lambda f: {

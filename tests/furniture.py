@@ -13,7 +13,7 @@ from typing import Any
 
 from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
-from tests.callers import Caller, api_key_params, unique
+from tests.callers import Caller, answered, api_key_params, unique
 from tests.passkeys import SoftPasskey
 
 ERC20_TRANSFER = json.dumps(
@@ -96,11 +96,11 @@ def furnish(caller: Caller) -> Furniture:
 
 
 class _Fresh:
-    """Makes records in the root user's organization; credentials are those of `user`, who may do nothing."""
+    """Makes records in the root user's organization; credentials are those of `holder`, who may do nothing but vote."""
 
-    def __init__(self, root: Caller, user: Caller) -> None:
+    def __init__(self, root: Caller, holder: Caller) -> None:
         self._root = root
-        self._holder = user
+        self._holder = holder
         self._proposer: Caller | None = None
 
     def __call__(self, kind: str) -> str:
@@ -155,14 +155,15 @@ class _Fresh:
         """The fingerprint of an activity that one more user of a tag must approve."""
         if self._proposer is None:
             self._proposer = self._root.new_user()
-            tag = {"userTagName": unique("voters"), "userIds": [self._proposer.user_id]}
+            voters = [self._proposer.user_id, self._holder.user_id]
+            tag = {"userTagName": unique("voters"), "userIds": voters}
             tag_id = self._root.result("create_user_tag", tag)["userTagId"]
-            consensus = f"approvers.filter(user.tags.contains('{tag_id}')).count() >= 2"
+            consensus = f"approvers.filter(u, u.tags.contains('{tag_id}')).count() >= 2"
             condition = "activity.kind == 'UPDATE_USER_NAME'"
             self._root.submitted("create_policy", policy_params(condition=condition, consensus=consensus))
         renamed = {"userId": self._proposer.user_id, "userName": unique("user")}
-        activity = self._proposer.submit("update_user_name", renamed).json()["activity"]
-        assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity
+        activity = answered(self._proposer.submit("update_user_name", renamed))["activity"]
+        assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
         return str(activity["fingerprint"])
 
 

@@ -167,7 +167,10 @@ class Company:
         ]
         for person in staff:
             user = self._user(person, now)
-            found += [user, *(Passkey(authenticator_id=p.authenticator_id, rp_id_hash=b"") for p in user.authenticators)]
+            found += [
+                user,
+                *(Passkey(authenticator_id=p.authenticator_id, rp_id_hash=b"") for p in user.authenticators),
+            ]
         return found
 
     def _user(self, person: Person, now: Timestamp) -> User:
@@ -255,7 +258,9 @@ class Company:
         """Exactly these bytes."""
         return self.run(self.sending(self.caller(who, key), name, body))
 
-    def submit(self, who: str, name: str, parameters: Mapping[str, Any], key: str = "", **envelope: Any) -> Activity:
+    def submit(
+        self, who: str, name: str, parameters: Mapping[str, Any], key: str = "", **envelope: Any
+    ) -> Activity:
         caller = self.caller(who, key, envelope.get("organizationId", ""))
         return self.run(self.sending(caller, name, self.body(name, parameters, **envelope)))
 

@@ -36,7 +36,11 @@ def new_user(company: Company) -> dict[str, Any]:
 
 ASKED: dict[str, Params] = {
     "create_wallet": lambda c: {"walletName": f"wallet {c.ids.next}", "accounts": []},
-    "create_policy": lambda c: {"policyName": f"policy {c.ids.next}", "effect": "EFFECT_ALLOW", "condition": "false"},
+    "create_policy": lambda c: {
+        "policyName": f"policy {c.ids.next}",
+        "effect": "EFFECT_ALLOW",
+        "condition": "false",
+    },
     "create_users": lambda c: {"users": [new_user(c)]},
     "create_user_tag": lambda c: {"userTagName": f"tag {c.ids.next}", "userIds": []},
     "update_organization_name": lambda c: {"organizationName": f"name {c.ids.next}"},

@@ -108,13 +108,15 @@ class MemoryStore:
     """One process's way to the database. Implements `activities.store.Store`.
 
     `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
-    in the database's stead: with an outcome, with an error that the caller gets, or with None.
+    in the database's stead: with an outcome, with an error that the caller gets, or with None. `newest` is the
+    commit last handed in.
     """
 
     def __init__(self, database: MemoryDatabase, chance: random.Random | None = None) -> None:
         self.database = database
         self.interfere: Interference = lambda commit: None
         self.handed_in = 0
+        self.newest: Commit | None = None
         self._chance = chance
         self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
 
@@ -127,6 +129,7 @@ class MemoryStore:
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         self.handed_in += 1
+        self.newest = commit
         future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((commit, future))
         self._later(self._turns(), self._write)

@@ -20,7 +20,12 @@ WALLETS = "activity.resource == 'WALLET'"
 def company(**rules: Any) -> Company:
     """Everybody has an API key; Root, Ana and Ben a passkey too. Wallets for all; tags take two; Root decides."""
     people = Company(
-        Person("Root", passkey=True), Person("Ana", passkey=True), Person("Ben", passkey=True), "Cy", root=["Root"], **rules
+        Person("Root", passkey=True),
+        Person("Ana", passkey=True),
+        Person("Ben", passkey=True),
+        "Cy",
+        root=["Root"],
+        **rules,
     )
     people.policy(condition=WALLETS)
     people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")

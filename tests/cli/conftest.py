@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tests.cli.terminal import ORGANIZATION, FakeServer, Terminal
 
 from keystead import generate_api_key
 from keystead.client.client import Client
 from keystead.client.credentials import ENVIRONMENT
+from tests.cli.terminal import ORGANIZATION, FakeServer, Terminal
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
     key = generate_api_key(seed=b"a key for the terminal")
     settings = {
         "base_url": "http://keystead.test",
@@ -27,8 +27,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
     }
     for name, variable in ENVIRONMENT.items():
         monkeypatch.setenv(variable, settings[name])
-    fake = FakeServer()
+    answering = FakeServer()
     monkeypatch.setattr(
-        Client, "_new_http_client", lambda _: httpx.Client(transport=httpx.MockTransport(fake)), raising=True
+        Client, "_new_http_client", lambda _: httpx.Client(transport=httpx.MockTransport(answering)), raising=True
     )
-    return fake
+    return answering

@@ -1,4 +1,4 @@
-"""A terminal for the commands: `run` types a command line and tells what it printed; `FakeServer` is who answers."""
+"""A terminal for the commands: `Terminal` types a command line and tells what it printed, `FakeServer` answers."""
 
 from __future__ import annotations
 

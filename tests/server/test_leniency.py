@@ -29,8 +29,8 @@ from tests.examples import (
 )
 from tests.mutations import struct_in
 
-NEEDED = frozenset({"path", "oidcClaims", "oidcToken"})
-"""Optional members of which some are needed."""
+NEEDED = frozenset({"path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport"})
+"""Optional members of which some are needed, or without which the request means much more."""
 
 
 def with_nulls(struct: type[msgspec.Struct], valid: dict[str, Any]) -> dict[str, Any]:

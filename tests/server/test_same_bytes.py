@@ -114,7 +114,7 @@ def test_at_once(caller: Caller, database: Database) -> None:
         assert all(activity == first for activity in others)
         assert submitted(other, body) == first
         changed = {name: count - before[name] for name, count in database.counts().items() if count != before[name]}
-        assert changed == {"activity": 1, "record": 1, "vote": 1}
+        assert changed == {"activity": 1, "policy_evaluation": 1, "record": 1, "vote": 1}
 
 
 def test_at_once_at_two_servers(installation: Installation, start: Callable[..., Server]) -> None:

@@ -24,6 +24,7 @@ MakeDatabase = Callable[[], str]
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
+    """A server of their own: storage tests stop and kill it."""
     with running_postgres() as server:
         yield server
 

@@ -6,12 +6,14 @@ Here: both engines, and processes that learn of it from what changed or from a f
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import CommitOutcome, Page
-from keystead.api.records import Policy, Tag, User, Wallet
+from keystead.activities.store import Commit, CommitOutcome, Page
+from keystead.api.records import ApiKey, Policy, Tag, User, Wallet
 from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import (
@@ -104,6 +106,44 @@ def test_a_key_that_passed_from_one_user_to_another_between_two_looks(database: 
             assert holders[three.api_keys[0].credential.public_key][0] == one.user_id
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_following_from_any_version_leads_to_the_newest(database: str, seed: int) -> None:
+    """Users come, change, exchange keys and go; another process looks now and then, a third only at the end."""
+    chance = random.Random(seed)
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other, opened(database) as late:
+            road = await founded(store)
+            keys = [key for user in (a_user(), a_user(), a_user()) for key in user.api_keys]
+            for _ in range(40):
+                commits = [_random_step(road, keys, chance) for _ in range(chance.choice((1, 1, 2, 5)))]
+                assert set(await asyncio.gather(*map(store.commit, commits))) == {COMMITTED}
+                if chance.random() < 0.4:
+                    assert await other.organization(road.head.id) == road.head
+            for place in (store, other, late):
+                assert await place.organization(road.head.id) == road.head
+
+    asyncio.run(run())
+
+
+def _random_step(road: Road, keys: list[ApiKey], chance: random.Random) -> Commit:
+    users = road.head.users_in_order()
+    user = chance.choice(users)
+    free = [key for key in keys if key.credential.public_key not in road.head.api_key_holders]
+    match chance.randrange(5):
+        case 0:
+            return road.step(replace(user, user_name=f"name {chance.random()}"))
+        case 1 if free:
+            return road.step(replace(user, api_keys=(*user.api_keys, chance.choice(free))))
+        case 2:
+            return road.step(replace(user, api_keys=user.api_keys[1:]))
+        case 3 if len(users) > 1:
+            return road.step(removal(user))
+        case 4:
+            return road.step(a_user(), a_tag())
+    return road.step()
 
 
 def test_an_interface_goes_with_its_text(database: str) -> None:

@@ -19,9 +19,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keystead.api.errors import Unavailable
+from keystead.storage.dialects import SqliteDialect, Statement
 from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.schema import HEAD, alembic_config, is_current, migrate
+from keystead.storage.statements import reads
 from keystead.storage.tables import metadata
+from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap
 from tests.postgres import PostgresServer
 from tests.storage.conftest import ENGINES, MakeDatabase, opened
 
@@ -136,6 +139,24 @@ def _declared(dialect: Any) -> list[str]:
         statements.append(str(CreateTable(table).compile(dialect=dialect)))
         statements += [str(CreateIndex(index).compile(dialect=dialect)) for index in table.indexes]
     return statements
+
+
+def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) -> None:
+    connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
+    dialect = SqliteDialect()
+    declared = reads(dialect)
+    statements: list[Statement] = []
+    for field in declared.__struct_fields__:
+        found = getattr(declared, field)
+        statements += found.values() if isinstance(found, dict) else [found]
+    written = [organization_swap(dialect).update.sql, activity_swap(dialect).update.sql]
+    written += [*deletions(dialect).values(), *dissolution(dialect)]
+    for sql in (*[statement.sql for statement in statements], *written):
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
+        for *_, step in plan:
+            table = re.match(r"SCAN (\w+)", step)
+            assert table is None or table[1] not in metadata.tables, f"{step}\n{sql}"
+    connection.close()
 
 
 @pytest.mark.parametrize("url", ["mysql://h/d", "sqlite://", "sqlite:///:memory:", "nonsense", "sqlite:///"])

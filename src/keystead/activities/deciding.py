@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from keystead.activities import mfa
 from keystead.activities.activity import Activity, ActivityOperation, Proof
-from keystead.activities.states import Event, is_final
+from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import Asked
 from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
@@ -31,8 +31,7 @@ from keystead.policies.facts import (
     condition_values,
     visible_params,
 )
-from keystead.policies.hearing import Outcome
-from keystead.policies.judgement import Judgement, may_vote
+from keystead.policies.judgement import Judgement, Verdict, may_vote
 from keystead.policies.policy import compile_stored_policy
 
 COMPILED_MAX = 1_000
@@ -154,6 +153,15 @@ def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
     return [status for status in found if status is not None]
 
 
+def lacks_proofs(case: Case, organization: Organization, judgement: Judgement) -> bool:
+    """Whether the activity, judged so, waits for a voter's further proofs.
+
+    What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
+    """
+    lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
+    return case.submitter_id in lacking or (bool(lacking) and judgement.verdict is not Verdict.ALLOW)
+
+
 def may_approve(case: Case, organization: Organization, user_id: str, *, fail_closed: bool) -> bool:
     """Whether this user, who is in the organization, may vote: whose vote would count, and the submitter, who may
     have more to prove or may cancel."""
@@ -182,20 +190,6 @@ def evaluation(
         verdict=judgement.verdict.value,
         rule=judgement.rule.value,
         policy_ids=judgement.policy_ids,
-    )
-
-
-def rejection(said: Evaluation) -> Evaluation:
-    """The record of a rejection, given what the rules said until then: nothing is waited for any more."""
-    return replace(
-        said,
-        policy_evaluations=tuple(
-            replace(each, outcome=str(Outcome.REJECTED)) if each.outcome == Outcome.REQUIRES_CONSENSUS else each
-            for each in said.policy_evaluations
-        ),
-        verdict="rejected",
-        rule=Event.REJECTED.value,
-        policy_ids=(),
     )
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.activities import changing, deciding, states
 from keystead.activities.activity import Activity, ActivityOperation, Execution, Outcome
 from keystead.activities.deciding import Case
-from keystead.activities.lanes import InFlight, Lanes
+from keystead.activities.lanes import InFlight, Lanes, stands
 from keystead.activities.ports import Clock, Signer
 from keystead.activities.proofs import proof_payloads
 from keystead.activities.requests import (
@@ -29,16 +29,26 @@ from keystead.activities.states import Event
 from keystead.activities.store import Commit, CommitOutcome, Store
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, ServiceError, Unavailable
+from keystead.api.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    NotImplementedHere,
+    PermissionDenied,
+    ServiceError,
+    Unavailable,
+)
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote, Wire
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal, unknown
+from keystead.organizations.principals import Principal, principal_in, unknown
 from keystead.policies.denial import denied
-from keystead.policies.judgement import Judgement, Verdict, judge
+from keystead.policies.judgement import Judgement, Verdict, judge, recorded
 
 ATTEMPTS = 50
 """How often one submission may lose the race for its organization before its caller is told to try again."""
+
+DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +110,7 @@ class Lifecycle:
     async def _done_before(self, submission: Submission, caller: Principal) -> Activity | None:
         """The activity, if exactly these bytes have done their work already."""
         activity = await self._targeted(submission)
-        if activity is None or (submission.operation.casts and not _has_cast(activity, caller, submission.request)):
+        if activity is None or (submission.operation.casts and not _has_cast(activity, caller, submission)):
             return None
         return activity
 
@@ -113,7 +123,7 @@ class Lifecycle:
         """One try: the activity, or None if somebody else changed organization or activity first."""
         organization_id, casts = submission.envelope.organization_id, submission.operation.casts
         known = await self._targeted(submission)
-        if known is not None and (casts is None or _has_cast(known, caller, submission.request)):
+        if known is not None and (casts is None or _has_cast(known, caller, submission)):
             return known
         now_ms = self._clock.now_ms()
         check_liveness(submission.envelope, now_ms, self._rules.liveness)
@@ -123,55 +133,75 @@ class Lifecycle:
                 "target an existing activity by fingerprint"
             )
         async with self._lanes.lane(organization_id) as lane:
+            committing = commit = None
             async with lane.turn:
-                organization = lane.head or await self._store.organization(organization_id)
-                if organization is None or organization.profile.deleted:
-                    raise NotFound(
-                        f"no organization found with the given ID: {organization_id}",
-                        machine_code="ORGANIZATION_NOT_FOUND",
-                    )
-                voter = organization.users.get(caller.user.user_id)
-                if voter is None:
-                    raise unknown(organization.id, caller.proven)
-                refusal = None
-                if known is None:
-                    commit, refusal = await self._decided(submission, organization, caller, voter, now_ms)
-                else:
-                    vote = await self._voted(known, submission, organization, caller, voter, now_ms)
-                    if vote is None:
-                        return known
-                    commit = vote
-                committing = self._store.commit(commit)
-                lane.handed_in(commit.change.after if commit.change else None)
-            outcome = await lane.committed(committing)
+                head, foreseen = lane.head, lane.foreseen
+                try:
+                    organization = head or await self._store.organization(organization_id)
+                    commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
+                except ServiceError as refused:
+                    refusal = refused
+                if commit is not None and (commit.change is not None or foreseen is None):
+                    committing = self._store.commit(commit)
+                    lane.handed_in(committing, commit.change.after if commit.change else None)
+            if committing is not None:
+                outcome = await lane.committed(committing)
+            else:  # nothing ties it to the version that it was decided on, so that version must be a real one
+                if foreseen is not None and not await stands(foreseen):
+                    return None
+                outcome = await self._store.commit(commit) if commit else CommitOutcome.COMMITTED
         if outcome is not CommitOutcome.COMMITTED:
             return None
         if refusal is not None:
             raise refusal
-        return commit.activity
+        return commit.activity if commit else known
+
+    async def _answered(
+        self,
+        submission: Submission,
+        known: Activity | None,
+        organization: Organization | None,
+        caller: Principal,
+        now_ms: int,
+    ) -> tuple[Commit | None, ServiceError | None]:
+        """What to commit, and the refusal to answer with when that is done. No commit: a vote changed nothing."""
+        organization_id = submission.envelope.organization_id
+        if organization is None or organization.profile.deleted:
+            raise NotFound(
+                f"no organization found with the given ID: {organization_id}",
+                machine_code="ORGANIZATION_NOT_FOUND",
+            )
+        # The organization may have moved on since the stamp was looked at: the user or the key may be gone.
+        caller_now = principal_in(organization, caller.proven, now_ms)
+        if caller_now is None or caller_now.user.user_id != caller.user.user_id:
+            raise unknown(organization_id, caller.proven)
+        if known is None:
+            return await self._decided(submission, organization, caller_now, now_ms)
+        # Clocks of two servers differ; no vote is older than what it is about.
+        voted_ms = max(now_ms, known.updated_at_ms)
+        return await self._voted(known, submission, organization, caller_now, voted_ms), None
 
     async def _decided(
         self,
         submission: Submission,
         organization: Organization,
         caller: Principal,
-        voter: User,
         now_ms: int,
     ) -> tuple[Commit, PermissionDenied | None]:
         """What to commit for a new submission. One that is denied leaves what the rules said of it."""
-        activity_id = self._new_id()
+        voter, activity_id = caller.user, self._new_id()
         vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
         case = Case(
             activity_type=submission.version.activity_type,
             operation=submission.operation,
             intent=submission.intent,
             submitter_id=voter.user_id,
-            proofs=(deciding.proof_of(caller, now_ms),),
+            proofs=(deciding.proof_of(caller, submission.fingerprint, now_ms),),
             now_ms=now_ms,
         )
         judgement = self._judged(case, organization)
-        said = self._said(judgement, activity_id, vote.id, organization.id, now_ms)
-        if judgement.verdict in (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT):
+        said = self._said(self._told(judgement, case, organization), activity_id, vote.id, organization.id, now_ms)
+        if judgement.verdict in DENIALS:
             refusal = denied(judgement, case.activity_type, activity_id)
             return Commit(organization_id=organization.id, activity=None, evaluations=(said,)), refusal
         activity = Activity(
@@ -200,26 +230,21 @@ class Lifecycle:
         vote_submission: Submission,
         organization: Organization,
         caller: Principal,
-        voter: User,
         now_ms: int,
     ) -> Commit | None:
         """What to commit for a vote on an activity; None if the vote changes nothing."""
-        selection = vote_submission.operation.casts
+        voter, selection = caller.user, vote_submission.operation.casts
         assert selection is not None
         if states.is_final(activity.status):
             raise InvalidRequest(
                 f"the activity is already in status {activity.status}: votes on it are closed "
                 "(field `parameters.fingerprint`)"
             )
-        if now_ms >= activity.approvals_since_ms + self._rules.approvals_last_ms:
-            activity = replace(activity, approvals_since_ms=now_ms)
-        proof = deciding.proof_of(caller, now_ms)
+        activity = deciding.at(activity, now_ms, self._rules.approvals_last_ms)
+        proof = deciding.proof_of(caller, vote_submission.fingerprint, now_ms)
         counted = deciding.counted_proofs(activity, organization)
         case = replace(self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
-        withdraws = selection is VoteSelection.REJECTED and voter.user_id == activity.submitter_id
-        if not withdraws and not deciding.may_approve(
-            case, organization, voter.user_id, fail_closed=self._rules.fail_closed
-        ):
+        if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
             raise denied(self._judged(case, organization), vote_submission.version.activity_type, activity.id)
         vote = self._vote(selection, activity.id, vote_submission, caller, voter, now_ms)
         if selection is VoteSelection.APPROVED:
@@ -237,10 +262,14 @@ class Lifecycle:
         )
         if selection is VoteSelection.REJECTED:
             rejected = replace(activity, status=states.after(activity.status, Event.REJECTED))
-            return Commit(organization_id=organization.id, activity=rejected)
+            judgement = recorded(self._judged(case, organization), rejected=True)
+            said = self._said(judgement, activity.id, vote.id, organization.id, now_ms)
+            return Commit(organization_id=organization.id, activity=rejected, evaluations=(said,))
         case = replace(case, proofs=(*counted, proof))
         judgement = self._judged(case, organization)
-        said = self._said(judgement, activity.id, vote.id, organization.id, now_ms)
+        if voter.user_id == case.submitter_id and judgement.verdict in DENIALS:
+            raise denied(judgement, vote_submission.version.activity_type, activity.id)
+        said = self._said(self._told(judgement, case, organization), activity.id, vote.id, organization.id, now_ms)
         return await self._moved(activity, case, organization, judgement, said)
 
     async def _moved(
@@ -273,10 +302,7 @@ class Lifecycle:
     async def _event(
         self, activity: Activity, case: Case, organization: Organization, judgement: Judgement
     ) -> tuple[Event, Outcome[Wire] | None, Status | None]:
-        found = deciding.mfa_statuses(case, organization)
-        lacking = [status.user_id for status in found if not status.satisfied]
-        # What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
-        if case.submitter_id in lacking or (lacking and judgement.verdict is not Verdict.ALLOW):
+        if deciding.lacks_proofs(case, organization, judgement):
             return Event.LACKS_AUTHENTICATORS, None, None
         if judgement.verdict is not Verdict.ALLOW:
             return Event.LACKS_CONSENSUS, None, None
@@ -284,7 +310,8 @@ class Lifecycle:
             return Event.EXECUTED, await self._executed(case, organization), None
         except ServiceError as refused:
             # At once, the caller is told and nothing is kept. Later, the refusal is what became of the activity.
-            if activity.status is ActivityStatus.CREATED or refused.http_status >= 500:
+            passing = refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)
+            if activity.status is ActivityStatus.CREATED or passing:
                 raise
             return Event.FAILED, None, Status(code=refused.grpc_code, message=refused.message)
 
@@ -303,7 +330,8 @@ class Lifecycle:
         return await executed if inspect.isawaitable(executed) else executed
 
     def case_of(self, activity: Activity, organization: Organization) -> Case:
-        """An activity on record, as a case to decide on."""
+        """An activity on record, as a case to decide on now."""
+        activity, now_ms = self.now(activity), self._clock.now_ms()
         operation = self._catalogue.of_type(activity.type)
         assert isinstance(operation, ActivityOperation), activity.type
         version = operation.version_of(activity.type)
@@ -314,16 +342,29 @@ class Lifecycle:
             intent=read_intent(version, recorded_envelope(activity.request).parameters),
             submitter_id=activity.submitter_id,
             proofs=deciding.counted_proofs(activity, organization),
-            now_ms=self._clock.now_ms(),
+            now_ms=now_ms,
         )
 
+    def now(self, activity: Activity) -> Activity:
+        """The activity as it is now: approvals lapse without anybody's doing."""
+        return deciding.at(activity, self._clock.now_ms(), self._rules.approvals_last_ms)
+
     def may_vote(self, activity: Activity, organization: Organization, user_id: str) -> bool:
-        """Whether this user's vote on an open activity would count."""
+        """Whether this user of the organization may vote on an open activity."""
         case = self.case_of(activity, organization)
         return deciding.may_approve(case, organization, user_id, fail_closed=self._rules.fail_closed)
 
+    def lacks_proofs(self, activity: Activity, organization: Organization, user_id: str) -> bool:
+        """Whether this user's approval waits for further proofs by that user."""
+        found = deciding.mfa_status(self.case_of(activity, organization), organization, user_id)
+        return found is not None and not found.satisfied
+
     def _judged(self, case: Case, organization: Organization) -> Judgement:
         return judge(deciding.facts(case, organization, fail_closed=self._rules.fail_closed))
+
+    @staticmethod
+    def _told(judgement: Judgement, case: Case, organization: Organization) -> Judgement:
+        return recorded(judgement, authenticators_needed=deciding.lacks_proofs(case, organization, judgement))
 
     def _said(
         self, judgement: Judgement, activity_id: str, vote_id: str, organization_id: str, now_ms: int
@@ -359,6 +400,9 @@ def _target(submission: Submission) -> str:
     return fingerprint
 
 
-def _has_cast(activity: Activity, caller: Principal, request: bytes) -> bool:
-    """Whether the caller has cast exactly this vote before."""
-    return any(vote.user_id == caller.user.user_id and vote.message.encode() == request for vote in activity.votes)
+def _has_cast(activity: Activity, caller: Principal, submission: Submission) -> bool:
+    """Whether the caller has sent exactly these bytes before, as a vote or as a further proof of one."""
+    return any(
+        proof.user_id == caller.user.user_id and proof.fingerprint == submission.fingerprint
+        for proof in activity.proofs
+    )

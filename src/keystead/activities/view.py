@@ -13,8 +13,10 @@ from keystead.api.catalogue import Catalogue
 from keystead.api.enums import VoteSelection
 
 
-def view(activity: Activity, catalogue: Catalogue, user_id: str, *, may_vote: bool) -> records.Activity:
-    """The activity for this user, who may vote on it or not."""
+def view(
+    activity: Activity, catalogue: Catalogue, user_id: str, *, may_vote: bool, lacks_proofs: bool
+) -> records.Activity:
+    """The activity for this user, who may vote on it or not, and whose approval may wait for further proofs."""
     operation = catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type
     version = operation.version_of(activity.type)
@@ -38,8 +40,8 @@ def view(activity: Activity, catalogue: Catalogue, user_id: str, *, may_vote: bo
         votes=activity.votes,
         app_proofs=activity.app_proofs or None,
         fingerprint=activity.fingerprint,
-        can_approve=open_to_vote and not has_approved,
-        can_reject=open_to_vote or (user_id == activity.submitter_id and not is_final(activity.status)),
+        can_approve=open_to_vote and (lacks_proofs or not has_approved),
+        can_reject=open_to_vote,
         created_at=records.Timestamp.from_ms(activity.created_at_ms),
         updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
         failure=activity.failure,

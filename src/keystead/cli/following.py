@@ -93,9 +93,14 @@ class Feed:
         for activity_id in sorted(self._open - found.keys()):
             if activity_id >= oldest and (ended := self._one(activity_id)) is not None:
                 found[activity_id] = ended
-        news = [activity for activity in found.values() if self._known.get(activity["id"]) != _mark(activity)]
+        news = [activity for activity in found.values() if self._is_news(activity)]
         self._learn(list(found.values()))
         return sorted(news, key=_changed_at)
+
+    def _is_news(self, activity: Record) -> bool:
+        known = self._known.get(activity["id"])
+        # One below the cursor that is not known has long waited, beyond the pages that were looked at.
+        return activity["id"] > self._cursor if known is None else known != _mark(activity)
 
     def _learn(self, activities: list[Record]) -> None:
         for activity in activities:

@@ -34,13 +34,15 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
 
 def shown(reading: Reading, activity: RecordedActivity) -> Activity:
     """The activity as its reader sees it. A parent's user reads a sub-organization's and votes on none."""
-    user_id = reading.caller.user.user_id
+    user_id, lifecycle = reading.caller.user.user_id, reading.lifecycle
+    activity = lifecycle.now(activity)
     may_vote = (
         not is_final(activity.status)
         and user_id in reading.organization.users
-        and reading.lifecycle.may_vote(activity, reading.organization, user_id)
+        and lifecycle.may_vote(activity, reading.organization, user_id)
     )
-    return view(activity, CATALOGUE, user_id, may_vote=may_vote)
+    lacks_proofs = may_vote and lifecycle.lacks_proofs(activity, reading.organization, user_id)
+    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs)
 
 
 class ListActivitiesRequest(QueryRequest, frozen=True):

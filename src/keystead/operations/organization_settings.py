@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta
@@ -19,6 +20,9 @@ from keystead.operations.organizations import Feature
 from keystead.organizations.governance import new_quorum
 from keystead.organizations.organization import Profile, Put
 from keystead.organizations.users import check_credential
+
+
+_ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
 
 class UpdateOrganizationNameIntent(Asked, frozen=True):
@@ -82,7 +86,7 @@ def set_organization_feature(
     profile, value = execution.organization.profile, intent.value or ""
     if intent.name is FeatureName.WEBAUTHN_ORIGINS:
         for origin in value.split(","):
-            if not origin.strip().startswith(("https://", "http://localhost", "android:", "ios:")):
+            if not _ORIGIN.fullmatch(origin.strip()):
                 raise InvalidRequest(
                     f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is no origin; expected "
                     "https://app.example, several separated by commas"

@@ -1,15 +1,11 @@
-"""A judgement in words: the refusal that a caller gets, and the explanation that an operator reads.
+"""A judgement in words: the refusal that a caller gets.
 
 Not here: the judgement itself (`judgement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from keystead.api.enums import Effect
 from keystead.api.errors import PermissionDenied
-from keystead.policies.hearing import Outcome, PolicyEvaluation
 from keystead.policies.judgement import Judgement, Rule, Verdict
 
 _WHY = {
@@ -42,34 +38,3 @@ def denied(judgement: Judgement, activity_type: str, activity_id: str) -> Permis
             }
         ],
     )
-
-
-def explained(judgement: Judgement) -> Iterator[str]:
-    """The judgement, a line for the verdict and one for each policy that was looked at."""
-    by = f" ({', '.join(judgement.policy_ids)})" if judgement.policy_ids else ""
-    yield f"{judgement.verdict.value}: {judgement.rule.value}{by}"
-    if not judgement.evaluations:
-        yield "no policy was looked at"
-    for each in judgement.evaluations:
-        yield f"policy {each.policy_id} ({each.effect}): {each.outcome}: {_said(each)}"
-
-
-def _said(evaluation: PolicyEvaluation) -> str:
-    clause = evaluation.clause
-    match evaluation.outcome:
-        case Outcome.ERROR if evaluation.failed_closed:
-            return f"its {clause} failed, and it denies because failing is set to deny: {evaluation.error}"
-        case Outcome.ERROR if evaluation.effect is Effect.DENY and clause is not None:
-            return f"its {clause} failed, so it denies nothing, even where it was meant to: {evaluation.error}"
-        case Outcome.ERROR if clause is not None:
-            return f"its {clause} failed, so it allows nothing: {evaluation.error}"
-        case Outcome.ERROR:
-            return str(evaluation.error)
-        case Outcome.TIME_INACTIVE:
-            return "it would apply at another time"
-        case Outcome.REQUIRES_CONSENSUS:
-            return "its condition is true; its consensus needs more approvals"
-        case Outcome.DENY_IMPLICIT:
-            return f"it does not apply: its {clause} is false"
-        case _:
-            return "it applies: all of it is true"

@@ -20,6 +20,9 @@ from keystead.policies.values import is_integer
 _ANY = "a string, an integer, a boolean, a list or a table"
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
+
 WrittenT = TypeVar("WrittenT", bound="Written")
 
 
@@ -42,8 +45,20 @@ def read(value: Any, kind: type[WrittenT], where: str) -> WrittenT:
         message = str(refused)
         match = _AT.search(message)
         path = match["path"] if match else ""
-        message = _AT.sub("", message).replace("Object", "it").replace("`object`", "a table")
-        raise WrittenWrong(where + path, message[:1].lower() + message[1:]) from None
+        raise WrittenWrong(where + path, _in_words(_AT.sub("", message), "" if path else _fields(kind))) from None
+
+
+def _fields(kind: type[Written]) -> str:
+    return ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
+
+
+def _in_words(message: str, fields: str) -> str:
+    """`fields` that there are, where they are those of the table itself and not of one inside it."""
+    if missing := _MISSING.fullmatch(message):
+        return f"{missing['field']!r} is missing"
+    if unknown := _UNKNOWN.fullmatch(message):
+        return f"there is no {unknown['field']!r} here" + (f", only {fields}" if fields else "")
+    return message[:1].lower() + message[1:].replace("`object`", "a table")
 
 
 def check_params(activity_type: str, params: Mapping[str, Any], where: str) -> None:

@@ -34,6 +34,7 @@ from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitt
 from keystead.server.bodies import Disconnected, read_body, read_past
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import RequestLine, logger, write_request_line
+from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
 from keystead.server.protocol import BODY_IS_HERE
 from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.server.service import Service
@@ -186,6 +187,9 @@ class Application:
         self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller)
         request.activity_id = activity.id
+        if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
+            fail_closed = self.settings.deny_policies_fail_closed
+            warn_of_unsafe_policies(activity, now, request.id, fail_closed=fail_closed)
         reading = Reading(
             organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
         )

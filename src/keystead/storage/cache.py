@@ -24,18 +24,18 @@ from keystead.organizations.organization import (
     Version,
     apply,
     founded,
-    records_of,
 )
 
-# Measured: what a record takes as Python values, and about as much again for the answers that list it.
-_USER_BYTES = 2_000
-_CREDENTIAL_BYTES = 2_500
-_SMALL_RECORD_BYTES = 1_500
-_SMALL_RECORDS = [
-    field.name
+# Measured: what a record takes as Python values, and half as much again for the answers that list it.
+_RECORD_BYTES = 1_000
+_CREDENTIAL_BYTES = 1_500
+
+_MAP_OF: dict[type, str] = {
+    get_args(field.type)[1]: field.name
     for field in msgspec.structs.fields(Organization)
-    if get_origin(field.type) is Map and get_args(field.type)[1] in KIND_OF and field.name != "users"
-]
+    if get_origin(field.type) is Map and get_args(field.type)[1] in KIND_OF
+}
+"""Which field of an organization holds the records of a kind; the other maps are indexes."""
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,17 +182,13 @@ def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
     """
     puts = [change for change in changes if isinstance(change, Put)]
     removals = [change for change in changes if isinstance(change, Remove)]
-    if removals:
-        there = {(type(record), KIND_OF[type(record)].id_of(record)) for record in records_of(known)}
-        removals = [removal for removal in removals if (removal.kind, removal.id) in there]
+    known_ones = [removal for removal in removals if removal.id in getattr(known, _MAP_OF[removal.kind])]
     users = [put.record.user_id for put in puts if isinstance(put.record, User)]
     replaced = [Remove(User, user_id) for user_id in users if user_id in known.users]
-    return [*removals, *replaced, *puts]
+    return [*known_ones, *replaced, *puts]
 
 
 def estimated_bytes(organization: Organization) -> int:
     credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    small = sum(len(getattr(organization, name)) for name in _SMALL_RECORDS)
-    return (
-        (len(organization.users) + 1) * _USER_BYTES + credentials * _CREDENTIAL_BYTES + small * _SMALL_RECORD_BYTES
-    )
+    records = 1 + sum(len(getattr(organization, field)) for field in _MAP_OF.values())
+    return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES

@@ -7,7 +7,7 @@ Here: settings of every connection, lending, time limits. Not here: what is done
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -52,22 +52,30 @@ class Connections:
             raise unavailable("is too busy") from error
         connection = None
         try:
-            connection = self._take() or await connect(self._url, self._timeout_s)
+            connection = self._take() or await self._connected()
             yield connection
         except _STATEMENT_AT_FAULT as error:
             self._idle.append(connection)
             raise translated(error) from error
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-            self._give_up(connection)
+            if connection is not None:
+                connection.terminate()
+            self._lost()
             raise translated(error) from error
         except BaseException:
-            # Cancelled or broken in the middle of something: what the connection is in, nobody knows.
-            self._give_up(connection)
+            # Cancelled in the middle of something: what state the connection is in, nobody knows.
+            if connection is not None:
+                connection.terminate()
             raise
         else:
             self._idle.append(connection)
         finally:
             self._turns.release()
+
+    async def _connected(self) -> Any:
+        # The server gives up too: a statement that nobody waits for any more must not get a lock later.
+        limit = {"statement_timeout": str(round(self._timeout_s * 1000))}
+        return await connect(self._url, self._timeout_s, limit)
 
     def _take(self) -> Any:
         while self._idle:
@@ -75,11 +83,6 @@ class Connections:
             if not connection.is_closed():
                 return connection
         return None
-
-    def _give_up(self, connection: Any) -> None:
-        if connection is not None:
-            connection.terminate()
-        self._lost()
 
     async def close(self) -> None:
         """Close the idle connections; nobody may borrow one after this."""
@@ -91,10 +94,10 @@ class Connections:
                 connection.terminate()
 
 
-async def connect(url: str, timeout_s: float) -> Any:
-    return await asyncpg.connect(
-        url, timeout=timeout_s, command_timeout=timeout_s, server_settings=_SERVER_SETTINGS
-    )
+async def connect(url: str, timeout_s: float, server_settings: Mapping[str, str]) -> Any:
+    """`timeout_s` bounds connecting and, unless another is given with it, each statement."""
+    settings = {**_SERVER_SETTINGS, **server_settings}
+    return await asyncpg.connect(url, timeout=timeout_s, command_timeout=timeout_s, server_settings=settings)
 
 
 def translated(error: Exception) -> ServiceError:

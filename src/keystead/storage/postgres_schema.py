@@ -20,7 +20,7 @@ async def migrate_postgres(
     `upgrade_sql` gives the SQL from a revision to the newest.
     """
     try:
-        connection = await connect(url, connect_timeout_s)
+        connection = await connect(url, connect_timeout_s, {})
         try:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK, timeout=None)

@@ -6,6 +6,7 @@ Here: settings of every connection. Not here: what is done with them (`sqlite`, 
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from keystead.api.errors import Unavailable
@@ -33,7 +34,7 @@ class DatabaseFile:
             cached_statements=256,
         )
         try:
-            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            self._write_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
             # macOS: a plain fsync there leaves the data in the drive's own cache.
             connection.execute("PRAGMA fullfsync=ON")
@@ -43,6 +44,18 @@ class DatabaseFile:
             connection.close()
             raise
         return connection
+
+    def _write_ahead(self, connection: sqlite3.Connection) -> None:
+        """Needed once per file. SQLite itself does not wait with this while others open the new file too."""
+        give_up_at = time.monotonic() + self._lock_wait_s
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up_at:
+                    raise
+                time.sleep(0.005)
 
     def is_still_there(self) -> bool:
         """Whether the path still leads to the file that was connected to last: SQLite itself would go on writing

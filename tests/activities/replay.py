@@ -1,0 +1,60 @@
+"""An organization made again from its beginning and the record of its activities, and from nothing else.
+
+An execution draws its ids right after that of the evaluation which allowed it, so the record tells them too.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from keystead.activities.activity import Activity, ActivityOperation, Execution, Outcome
+from keystead.activities.changing import change_of
+from keystead.activities.requests import read_intent, recorded_envelope
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Evaluation, Wire
+from keystead.api.rendering import encode
+from keystead.operations import CATALOGUE
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Organization
+from tests.activities.company import Ids, PretendSigner, number_of
+
+
+async def replayed(
+    founding: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
+) -> tuple[Organization, list[Organization]]:
+    """The organization after its completed activities, in the order in which they were allowed, and whom they
+    founded."""
+    allowed_by = {said.activity_id: number_of(said.id) for said in evaluations}
+    completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
+    organization, founded = founding, []
+    for activity in sorted(completed, key=lambda one: allowed_by[one.id]):
+        outcome = await _executed(activity, organization, allowed_by[activity.id] + 1, limits)
+        change = change_of(organization, outcome, activity.id)
+        organization = organization if change is None else change.after
+        if outcome.founds is not None:
+            founded.append(outcome.founds.organization)
+    return organization, founded
+
+
+async def _executed(activity: Activity, organization: Organization, first_id: int, limits: Limits) -> Outcome[Wire]:
+    operation = CATALOGUE.of_type(activity.type)
+    assert isinstance(operation, ActivityOperation)
+    version = operation.version_of(activity.type)
+    assert version is not None
+    intent = read_intent(version, recorded_envelope(activity.request).parameters)
+    ids = Ids()
+    ids.next = first_id
+    execution = Execution(
+        organization=organization,
+        submitter_id=activity.submitter_id,
+        now_ms=activity.updated_at_ms,
+        limits=limits,
+        signer=PretendSigner(),
+        new_id=ids,
+    )
+    executed = operation.execute(execution, version.upgrade(intent))
+    outcome = await executed if inspect.isawaitable(executed) else executed
+    assert [(key, bytes(result)) for key, result in activity.result.items()] == [
+        (version.result_key, encode(outcome.result))
+    ]
+    return outcome

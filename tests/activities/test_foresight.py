@@ -1,0 +1,136 @@
+"""What is decided on an organization that is not committed yet: it counts only if that organization comes to be.
+
+In each story a first request is handed in and then loses its race for good; a second one, decided on top of it,
+must not keep anything that only the first one's change would have led to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from keystead.activities.activity import Activity
+from keystead.activities.store import Commit, CommitOutcome
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import PermissionDenied
+from tests.activities.company import Company
+
+Told = Activity | BaseException
+Send = Callable[[], Awaitable[Activity]]
+
+
+def company() -> Company:
+    people = Company("Root", "Ana", "Ben", root=["Root"])
+    people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")
+    return people
+
+
+def on_top_of(people: Company, lost: Send, second: Send) -> Told:
+    """The second request's answer, where the first is under way, loses, and is given up when it has lost again."""
+    store, doomed = people.stores[0], set[str]()
+
+    def interfere(commit: Commit) -> CommitOutcome | None:
+        if commit.activity is not None and commit.activity.fingerprint in doomed:
+            return CommitOutcome.CONFLICT
+        return None
+
+    async def run() -> Told:
+        store.interfere = interfere
+        handed_in = store.handed_in
+        losing = asyncio.ensure_future(lost())
+        while store.handed_in == handed_in:
+            await asyncio.sleep(0)
+        assert store.newest is not None
+        assert store.newest.activity is not None
+        doomed.add(store.newest.activity.fingerprint)
+        answering = asyncio.ensure_future(second())
+        await asyncio.sleep(0)
+        while not losing.done():
+            if store.handed_in > handed_in + 2:
+                losing.cancel()
+            await asyncio.sleep(0)
+        (answer,) = await asyncio.gather(answering, return_exceptions=True)
+        return answer
+
+    return asyncio.run(run())
+
+
+def sending(people: Company, who: str, name: str, parameters: dict[str, object]) -> Send:
+    body, caller = people.body(name, parameters), people.caller(who)
+    return lambda: people.sending(caller, name, body)
+
+
+def test_an_activity_that_fails_only_there() -> None:
+    people = company()
+    tag = {"userTagName": "x", "userIds": []}
+    waiting = people.submit("Ana", "create_user_tag", tag)
+    approval = {"fingerprint": waiting.fingerprint}
+    answer = on_top_of(
+        people,
+        sending(people, "Root", "create_user_tag", tag),
+        sending(people, "Ben", "approve_activity", dict(approval)),
+    )
+    assert isinstance(answer, Activity)
+    assert answer.status is ActivityStatus.COMPLETED, "no tag of this name ever was"
+
+
+def test_a_permission_that_is_there_only_there() -> None:
+    people = company()
+    policy = {"policyName": "p", "effect": "EFFECT_ALLOW", "consensus": "approvers.count() >= 2"}
+    answer = on_top_of(
+        people,
+        sending(people, "Root", "create_policy", dict(policy)),
+        sending(people, "Ben", "create_wallet", {"walletName": "w", "accounts": []}),
+    )
+    assert isinstance(answer, PermissionDenied), answer
+
+
+def test_a_denial_that_is_there_only_there() -> None:
+    people = company()
+    policy = {"policyName": "p", "effect": "EFFECT_DENY"}
+    answer = on_top_of(
+        people,
+        sending(people, "Root", "create_policy", dict(policy)),
+        sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []}),
+    )
+    assert isinstance(answer, Activity), answer
+    assert answer.status is ActivityStatus.CONSENSUS_NEEDED
+
+
+def test_a_refusal_that_holds_only_there() -> None:
+    people = company()
+    tag = {"userTagName": "x", "userIds": []}
+    answer = on_top_of(
+        people,
+        sending(people, "Root", "create_user_tag", dict(tag)),
+        sending(people, "Root", "create_user_tag", dict(tag)),
+    )
+    assert isinstance(answer, Activity), answer
+
+
+def test_a_caller_who_is_gone_only_there() -> None:
+    people = company()
+    answer = on_top_of(
+        people,
+        sending(people, "Root", "delete_users", {"userIds": [people.user_ids["Ben"]]}),
+        sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []}),
+    )
+    assert isinstance(answer, Activity), answer
+
+
+def test_what_does_come_to_be_counts() -> None:
+    people = company()
+    policy = {"policyName": "p", "effect": "EFFECT_DENY"}
+    first = sending(people, "Root", "create_policy", dict(policy))
+    second = sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []})
+    handed_in = people.stores[0].handed_in
+
+    async def both() -> Told:
+        leading = asyncio.ensure_future(first())
+        while people.stores[0].handed_in == handed_in:
+            await asyncio.sleep(0)
+        _, answer = await asyncio.gather(leading, second(), return_exceptions=True)
+        return answer
+
+    answer = asyncio.run(both())
+    assert isinstance(answer, PermissionDenied), answer

@@ -1,0 +1,288 @@
+"""`keystead activities --follow`: nothing is missed, nothing is told twice, and a server may go away."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from keystead.cli.following import OPEN_PAGES_MAX, OVERLAP_MS, PAGE, Feed
+from keystead.client.errors import NotFound
+from tests.cli.terminal import FakeServer, Terminal, activity, refused, user, vote
+
+ANA = user("Ana")
+OPEN = "CONSENSUS_NEEDED"
+
+
+def id_at(ms: int, number: int = 0) -> str:
+    """A UUIDv7 of this time."""
+    digits = f"{1_788_220_800_000 + ms:012x}7{number:03x}8{'0' * 15}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+class Activities:
+    """An organization's activities, listed and cut to pages as a server does it. `changed`: plain JSON, by id."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Any] = {}
+        self._clock = itertools.count(100)
+        self.asked: list[str] = []
+
+    def put(self, activity_id: str, status: str = "COMPLETED", votes: int = 1) -> str:
+        made = activity(status, *[vote(ANA)] * votes, activity_id=activity_id)
+        made |= {"updatedAt": {"seconds": str(next(self._clock)), "nanos": "0"}}
+        self._held[activity_id] = made
+        return activity_id
+
+    def forget(self, activity_id: str) -> None:
+        del self._held[activity_id]
+
+    def __call__(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append(path)
+        if path == "query/get_activity":
+            if body["activityId"] not in self._held:
+                raise NotFound("gone", http_status=404)
+            return {"activity": self._held[body["activityId"]]}
+        assert path == "query/list_activities"
+        statuses = body.get("filterByStatus")
+        ids = sorted(self._held, reverse=True)
+        ids = [each for each in ids if not statuses or self._held[each]["status"] in statuses]
+        options = body["paginationOptions"]
+        limit = int(options["limit"])
+        assert 1 <= limit <= 100
+        if cursor := options.get("before"):
+            ids = [each for each in ids if each > cursor][-limit:]
+        elif cursor := options.get("after"):
+            ids = [each for each in ids if each < cursor][:limit]
+        if cursor:
+            assert cursor in self._held, "a cursor must be an id of the list"
+        return {"activities": [self._held[each] for each in ids[:limit]]}
+
+
+def ids(activities: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [each["id"] for each in activities]
+
+
+@pytest.fixture
+def there() -> Activities:
+    return Activities()
+
+
+def test_begins_with_the_newest_in_order(there: Activities) -> None:
+    made = [there.put(id_at(number)) for number in range(5)]
+    feed = Feed(there)
+    assert ids(feed.begin(3)) == made[2:]
+    assert feed.look() == []
+
+
+def test_tells_what_is_new_once(there: Activities) -> None:
+    there.put(id_at(0))
+    feed = Feed(there)
+    feed.begin(20)
+    news = [there.put(id_at(number)) for number in (1, 2)]
+    assert ids(feed.look()) == news
+    assert feed.look() == []
+
+
+def test_an_empty_organization(there: Activities) -> None:
+    feed = Feed(there)
+    assert feed.begin(20) == []
+    assert feed.look() == []
+    made = [there.put(id_at(number)) for number in range(PAGE * 2 + 5)]
+    assert ids(feed.look()) == made
+    assert feed.look() == []
+
+
+def test_more_news_than_a_page(there: Activities) -> None:
+    there.put(id_at(0))
+    feed = Feed(there)
+    feed.begin(1)
+    news = [there.put(id_at(1 + number)) for number in range(PAGE * 3)]
+    assert ids(feed.look()) == news
+
+
+def test_one_that_is_committed_after_a_newer_one(there: Activities) -> None:
+    there.put(id_at(0))
+    feed = Feed(there)
+    feed.begin(1)
+    there.put(id_at(50_000))
+    assert len(feed.look()) == 1
+    late = there.put(id_at(50_000 - OVERLAP_MS + 1))
+    assert ids(feed.look()) == [late]
+
+
+def test_what_is_old_is_not_read_again(there: Activities) -> None:
+    for number in range(50):
+        there.put(id_at(number))
+    feed = Feed(there)
+    feed.begin(100)
+    there.put(id_at(10 * OVERLAP_MS))
+    feed.look()
+    there.asked.clear()
+    feed.look()
+    assert there.asked == ["query/list_activities"] * 2
+    assert len(feed._known) < 5
+
+
+def test_changes_are_told(there: Activities) -> None:
+    waiting = there.put(id_at(0), OPEN)
+    feed = Feed(there)
+    feed.begin(20)
+    there.put(waiting, OPEN, votes=2)
+    (news,) = feed.look()
+    assert len(news["votes"]) == 2
+    there.put(waiting, "COMPLETED", votes=3)
+    (news,) = feed.look()
+    assert news["status"] == "ACTIVITY_STATUS_COMPLETED"
+    assert feed.look() == []
+
+
+def test_changes_of_what_was_there_before(there: Activities) -> None:
+    waiting = there.put(id_at(0), OPEN)
+    for number in range(30):
+        there.put(id_at(20 * OVERLAP_MS + number))
+    feed = Feed(there)
+    assert waiting not in ids(feed.begin(5))
+    assert feed.look() == []
+    there.put(waiting, "REJECTED")
+    assert ids(feed.look()) == [waiting]
+
+
+def test_an_old_one_that_waits_does_not_bring_back_the_rest(there: Activities) -> None:
+    there.put(id_at(0), OPEN)
+    for number in range(300):
+        there.put(id_at(20 * OVERLAP_MS + number))
+    feed = Feed(there)
+    assert len(feed.begin(5)) == 5
+    assert feed.look() == []
+
+
+def test_only_the_newest_of_many_that_wait_are_watched(there: Activities) -> None:
+    crowd = [there.put(id_at(number), OPEN) for number in range(PAGE * OPEN_PAGES_MAX + 10)]
+    feed = Feed(there)
+    feed.begin(5)
+    there.put(crowd[0], "COMPLETED")
+    there.put(crowd[50], "COMPLETED")
+    assert ids(feed.look()) == [crowd[50]]
+    assert there.asked.count("query/get_activity") == 1
+
+
+def test_changes_are_in_their_order(there: Activities) -> None:
+    first, second = there.put(id_at(0), OPEN), there.put(id_at(1), OPEN)
+    feed = Feed(there)
+    feed.begin(20)
+    there.put(second)
+    there.put(first)
+    third = there.put(id_at(2))
+    assert ids(feed.look()) == [second, first, third]
+
+
+def test_one_that_is_gone_is_not_told(there: Activities) -> None:
+    there.put(id_at(0))
+    waiting = there.put(id_at(1), OPEN)
+    feed = Feed(there)
+    feed.begin(20)
+    there.forget(waiting)
+    there.put(id_at(2))
+    assert ids(feed.look()) == [id_at(2)]
+
+
+class Ticks:
+    """In the place of `time.sleep`: does one thing at each tick, and then is Ctrl-C."""
+
+    def __init__(self, *steps: Any) -> None:
+        self._steps = list(steps)
+        self.slept: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if not self._steps:
+            raise KeyboardInterrupt
+        self._steps.pop(0)()
+
+
+@pytest.fixture
+def followed(fake: FakeServer, there: Activities) -> FakeServer:
+    there.put(id_at(0))
+    fake.answers["query/list_activities"] = lambda body: there("query/list_activities", body)
+    return fake
+
+
+def test_lines(
+    followed: FakeServer, there: Activities, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = Ticks(lambda: there.put(id_at(1), OPEN, votes=2), lambda: None)
+    monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=ticks))
+    printed = terminal.run("activities", "--follow", "--interval", "2.5")
+    assert (printed.code, printed.err) == (0, "")
+    first, second = printed.out.splitlines()
+    assert first.split() == ["1970-01-01", "00:01:40Z", id_at(0), "COMPLETED", "1", "vote", "CREATE_WALLET", "Ana"]
+    assert second.split()[2:] == [id_at(1), "CONSENSUS_NEEDED", "2", "votes", "CREATE_WALLET", "Ana"]
+    assert ticks.slept == [2.5] * 3
+
+
+def test_json_lines(
+    followed: FakeServer, there: Activities, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=Ticks(lambda: there.put(id_at(1)))))
+    printed = terminal.run("activities", "-f", "--json", "--limit", "1")
+    assert [json.loads(line)["id"] for line in printed.out.splitlines()] == [id_at(0), id_at(1)]
+
+
+def test_a_server_that_goes_away_and_comes_back(
+    followed: FakeServer, there: Activities, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = followed.answers["query/list_activities"]
+
+    def away(*failures: Any) -> Any:
+        waiting = list(failures)
+
+        def fail(_: Any) -> Any:
+            failure = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+            if isinstance(failure, Exception):
+                raise failure
+            return failure
+
+        return lambda: followed.answers.update({"query/list_activities": fail})
+
+    def back() -> None:
+        there.put(id_at(1))
+        followed.answers["query/list_activities"] = answer
+
+    steps = [away(httpx.ConnectError("refused")), away(refused(500)), lambda: None, back]
+    monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=Ticks(*steps)))
+    monkeypatch.setattr("keystead.client.client.time", WITHOUT_PAUSES)
+    printed = terminal.run("activities", "--follow")
+    assert printed.code == 0
+    assert [line.split()[2] for line in printed.out.splitlines()] == [id_at(0), id_at(1)]
+    first, second = printed.err.splitlines()
+    assert "waiting for the server" in first
+    assert second == "keystead: the server answers again"
+
+
+WITHOUT_PAUSES = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
+"""In the place of the client's clock: its own retries would wait."""
+
+
+@pytest.mark.parametrize(("status", "step"), [(401, 1), (403, 1), (503, 0)])
+def test_what_does_not_pass_ends_it(
+    status: int, step: int, followed: FakeServer, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a first look must succeed: a wrong address is not waited for."""
+
+    def spoil() -> None:
+        followed.answers["query/list_activities"] = refused(status)
+
+    monkeypatch.setattr("keystead.client.client.time", WITHOUT_PAUSES)
+    if step == 0:
+        spoil()
+    monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=Ticks(spoil)))
+    printed = terminal.run("activities", "--follow")
+    assert printed.code == 1
+    assert printed.err.startswith("keystead: no")
