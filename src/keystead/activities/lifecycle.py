@@ -36,13 +36,16 @@ ATTEMPTS = 50
 class _Lane:
     """Where submissions to one organization take turns.
 
-    `head` is the organization as it will be when everything handed in so far is committed; None while that is
-    what the store has. So a submission need not wait for the commit before it, and many share one.
+    `head` is the organization as it will be when everything handed in so far is committed, `last` the commit that
+    leads there; None while that is what the store has. So a submission need not wait for the commit before it, and
+    many share one. `failures` counts the commits that came to nothing, and with them every head foreseen by then.
     """
 
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self.head: Organization | None = None
+        self.last: asyncio.Future[CommitOutcome] | None = None
+        self.failures = 0
         self.users = 0
         self.uncommitted = 0
 
@@ -108,25 +111,37 @@ class Lifecycle:
         check_liveness(submission.envelope, now_ms, self._liveness)
         organization_id = submission.envelope.organization_id
         async with self._lane(organization_id) as lane:
-            async with lane.turn:
-                organization = lane.head or await self._store.organization(organization_id)
-                if organization is None:
-                    raise NotFound(
-                        f"no organization found with the given ID: {organization_id}",
-                        machine_code="ORGANIZATION_NOT_FOUND",
-                    )
-                commit, activity = await self._evaluate(submission, organization, caller, now_ms)
-                committing = self._store.commit(commit)
-                if commit.change is not None:
-                    lane.head = commit.change.after
-                lane.uncommitted += 1
+            foreseen_by: asyncio.Future[CommitOutcome] | None = None
+            try:
+                async with lane.turn:
+                    foreseen_by, failures = lane.last, lane.failures
+                    organization = lane.head or await self._store.organization(organization_id)
+                    if organization is None:
+                        raise NotFound(
+                            f"no organization found with the given ID: {organization_id}",
+                            machine_code="ORGANIZATION_NOT_FOUND",
+                        )
+                    commit, activity = await self._evaluate(submission, organization, caller, now_ms)
+                    if foreseen_by is not None and lane.failures != failures:
+                        return None
+                    committing = self._store.commit(commit)
+                    if commit.change is not None:
+                        lane.head, lane.last = commit.change.after, committing
+                    lane.uncommitted += 1
+            except ServiceError:
+                # Refused on the ground of what was foreseen: that holds only if it comes to pass.
+                if foreseen_by is None or await _came_to_pass(foreseen_by):
+                    raise
+                return None
             outcome = None
             try:
                 outcome = await committing
             finally:
                 lane.uncommitted -= 1
+                if outcome is not CommitOutcome.COMMITTED:
+                    lane.failures += 1
                 if outcome is not CommitOutcome.COMMITTED or not lane.uncommitted:
-                    lane.head = None
+                    lane.head = lane.last = None
         return activity if outcome is CommitOutcome.COMMITTED else None
 
     @asynccontextmanager
@@ -205,6 +220,12 @@ class Lifecycle:
             scheme=caller.proven.scheme,
             created_at=Timestamp.from_ms(now_ms),
         )
+
+
+async def _came_to_pass(committing: asyncio.Future[CommitOutcome]) -> bool:
+    """Whether this commit, and so every commit that it was built on, is durable."""
+    await asyncio.wait([committing])
+    return committing.exception() is None and committing.result() is CommitOutcome.COMMITTED
 
 
 def _result(result_key: str, outcome: Outcome[Wire] | None) -> dict[str, msgspec.Raw]:
