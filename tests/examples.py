@@ -6,90 +6,16 @@ every test that goes through them.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from typing import Any
 
 from keystead.api.catalogue import Operation
-from keystead.api.identifiers import new_id
 from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
 from tests.callers import Caller, api_key_params, unique
+from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, Furniture, interface_params, mfa_policy_params
 from tests.passkeys import SoftPasskey
-
-ERC20_TRANSFER = json.dumps(
-    [
-        {
-            "type": "function",
-            "name": "transfer",
-            "inputs": [{"name": "to", "type": "address"}, {"name": "value", "type": "uint256"}],
-            "outputs": [{"name": "", "type": "bool"}],
-            "stateMutability": "nonpayable",
-        }
-    ]
-)
-IDL = json.dumps({"instructions": [{"name": "go", "accounts": [], "args": []}], "types": []})
-ETHEREUM_ACCOUNT = {
-    "curve": "CURVE_SECP256K1",
-    "pathFormat": "PATH_FORMAT_BIP32",
-    "path": "m/44'/60'/0'/0/0",
-    "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
-}
-SOLANA_ACCOUNT = {
-    "curve": "CURVE_ED25519",
-    "pathFormat": "PATH_FORMAT_BIP32",
-    "path": "m/44'/501'/0'/0",
-    "addressFormat": "ADDRESS_FORMAT_SOLANA",
-}
-
-
-@dataclass(frozen=True)
-class Furniture:
-    """Ids of records in an organization, one of each kind."""
-
-    user_id: str
-    authenticator_id: str
-    user_tag_id: str
-    wallet_id: str
-    contract_interface_id: str
-    activity_id: str
-
-
-NOWHERE = Furniture(**{field.name: new_id() for field in fields(Furniture)})
-"""Ids of nothing, for requests that are refused before anything is looked up."""
-
-
-def furnish(caller: Caller) -> Furniture:
-    """Put one record of each kind into the caller's organization."""
-    user = caller.new_user()
-    passkey = caller.result(
-        "create_authenticators", {"userId": user.user_id, "authenticators": [SoftPasskey().params()]}
-    )
-    tag = caller.result("create_user_tag", {"userTagName": unique("tag"), "userIds": [user.user_id]})
-    wallet = caller.result(
-        "create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
-    )
-    interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
-    return Furniture(
-        user_id=user.user_id,
-        authenticator_id=passkey["authenticatorIds"][0],
-        user_tag_id=tag["userTagId"],
-        wallet_id=wallet["walletId"],
-        contract_interface_id=interface["result"]["createSmartContractInterfaceResult"]["smartContractInterfaceId"],
-        activity_id=interface["id"],
-    )
-
-
-def interface_params(**members: Any) -> dict[str, Any]:
-    return {
-        "smartContractAddress": f"0x{secrets.token_hex(20)}",
-        "smartContractInterface": ERC20_TRANSFER,
-        "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
-        "label": unique("interface"),
-        "notes": "of a token",
-    } | members
 
 
 def claims() -> dict[str, str]:
@@ -110,6 +36,18 @@ def _contacts() -> dict[str, str]:
 
 def _provider() -> dict[str, Any]:
     return {"providerName": unique("provider"), "oidcClaims": claims()}
+
+
+def _keys(furniture: Furniture) -> dict[str, Any]:
+    return {"userId": furniture.user_id, "apiKeys": [_api_key(expirationSeconds="60")]}
+
+
+def _passkeys(furniture: Furniture) -> dict[str, Any]:
+    return {"userId": furniture.user_id, "authenticators": [SoftPasskey().params()]}
+
+
+def _providers(furniture: Furniture) -> dict[str, Any]:
+    return {"userId": furniture.user_id, "oauthProviders": [_provider()]}
 
 
 def _current_user(furniture: Furniture) -> dict[str, Any]:
@@ -138,8 +76,14 @@ PAGES = {"limit": "5"}
 
 QUERIES: dict[str, Make] = {
     "get_activity": lambda f: {"activityId": f.activity_id},
+    "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
+    "get_api_keys": lambda f: {"userId": f.user_id},
+    "get_authenticators": lambda f: {"userId": f.user_id},
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
+    "get_mfa_policies": lambda f: {"userId": f.user_id},
+    "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
+    "get_oauth_providers": lambda f: {"userId": f.user_id},
     "get_organization_configs": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
@@ -152,6 +96,7 @@ QUERIES: dict[str, Make] = {
     },
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_smart_contract_interfaces": lambda f: {},
+    "list_user_tags": lambda f: {},
     "list_users": lambda f: {},
     "list_wallet_accounts": lambda f: {
         "walletId": f.wallet_id,
@@ -176,24 +121,18 @@ SUBMISSIONS: dict[str, Make] = {
         "apiKeys": [_older_api_key() | {"expirationSeconds": "60"}],
     },
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": lambda f: {
-        "userId": f.user_id,
+        "userId": f.new_user_id(),
         "authenticators": [SoftPasskey().params()],
     },
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS": lambda f: {
-        "userId": f.user_id,
+        "userId": f.new_user_id(),
         "authenticators": [SoftPasskey().older_params(f.user_id)],
     },
-    "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: {
-        "userId": f.user_id,
-        "mfaPolicyName": unique("policy"),
-        "condition": "activity.kind == 'EXPORT_WALLET'",
-        "requiredAuthenticationMethods": [
-            {"any": [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]}
-        ],
-        "order": secrets.randbelow(2**40),
-        "notes": "for exports",
+    "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: mfa_policy_params(f.new_user_id(), f.authenticator_id),
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {
+        "userId": f.new_user_id(),
+        "oauthProviders": [_provider()],
     },
-    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [_provider()]},
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
         "userId": f.user_id,
         "oauthProviders": [{"providerName": unique("provider"), "oidcToken": "a.b.c"}],
@@ -212,6 +151,41 @@ SUBMISSIONS: dict[str, Make] = {
         "walletName": unique("wallet"),
         "accounts": [ETHEREUM_ACCOUNT | {"name": "first"}, SOLANA_ACCOUNT],
         "mnemonicLength": 24,
+    },
+    "ACTIVITY_TYPE_DELETE_API_KEYS": lambda f: {
+        "userId": f.user_id,
+        "apiKeyIds": [f.new("create_api_keys", lambda: _keys(f), "apiKeyIds")],
+    },
+    "ACTIVITY_TYPE_DELETE_AUTHENTICATORS": lambda f: {
+        "userId": f.user_id,
+        "authenticatorIds": [f.new("create_authenticators", lambda: _passkeys(f), "authenticatorIds")],
+    },
+    "ACTIVITY_TYPE_DELETE_MFA_POLICY": lambda f: {
+        "userId": f.user_id,
+        "mfaPolicyId": f.new(
+            "create_mfa_policy", lambda: mfa_policy_params(f.user_id, f.authenticator_id), "mfaPolicyId"
+        ),
+    },
+    "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS": lambda f: {
+        "userId": f.user_id,
+        "providerIds": [f.new("create_oauth_providers", lambda: _providers(f), "providerIds")],
+    },
+    "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE": lambda f: {
+        "smartContractInterfaceId": f.new(
+            "create_smart_contract_interface", interface_params, "smartContractInterfaceId"
+        )
+    },
+    "ACTIVITY_TYPE_DELETE_USER_TAGS": lambda f: {
+        "userTagIds": [f.new("create_user_tag", lambda: {"userTagName": unique("tag"), "userIds": []}, "userTagId")]
+    },
+    "ACTIVITY_TYPE_UPDATE_MFA_POLICY": lambda f: (
+        mfa_policy_params(f.user_id, f.authenticator_id) | {"mfaPolicyId": f.mfa_policy_id}
+    ),
+    "ACTIVITY_TYPE_UPDATE_USER_TAG": lambda f: {
+        "userTagId": f.user_tag_id,
+        "newUserTagName": unique("tag"),
+        "addUserIds": [f.user_id],
+        "removeUserIds": [f.new_user_id()],
     },
 }
 """The parameters, by activity type."""

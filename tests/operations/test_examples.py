@@ -6,7 +6,8 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from tests.callers import SDK_FORM, Caller, refusal
-from tests.examples import NEVER_FOUND, NOT_YET, QUERIES, SUBMISSIONS, Furniture
+from tests.examples import NEVER_FOUND, NOT_YET, QUERIES, SUBMISSIONS
+from tests.furniture import Furniture
 
 
 def test_every_operation_has_an_example() -> None:

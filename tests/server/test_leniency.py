@@ -15,16 +15,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from keystead.activities.activity import ActivityOperation
 from keystead.api.catalogue import Operation
 from tests.callers import SDK_FORM, Caller, encoded
-from tests.examples import (
-    ETHEREUM_ACCOUNT,
-    EXAMPLED,
-    NEVER_FOUND,
-    NOT_YET,
-    QUERIES,
-    SUBMISSIONS,
-    Furniture,
-    interface_params,
-)
+from tests.examples import EXAMPLED, NEVER_FOUND, NOT_YET, QUERIES, SUBMISSIONS
+from tests.furniture import ETHEREUM_ACCOUNT, Furniture, interface_params
 from tests.mutations import struct_in
 
 NEEDED = frozenset({"path", "oidcClaims", "oidcToken"})

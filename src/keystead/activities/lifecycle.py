@@ -225,7 +225,8 @@ class Lifecycle:
 async def _came_to_pass(committing: asyncio.Future[CommitOutcome]) -> bool:
     """Whether this commit, and so every commit that it was built on, is durable."""
     await asyncio.wait([committing])
-    return committing.exception() is None and committing.result() is CommitOutcome.COMMITTED
+    failed = committing.cancelled() or committing.exception() is not None
+    return not failed and committing.result() is CommitOutcome.COMMITTED
 
 
 def _result(result_key: str, outcome: Outcome[Wire] | None) -> dict[str, msgspec.Raw]:
