@@ -16,7 +16,7 @@ import pytest
 from keystead.storage.schema import migrate
 from tests.callers import Caller
 from tests.databases import Database, PostgresDatabase, SqliteDatabase
-from tests.examples import Furniture, furnish
+from tests.furniture import Furniture, furnish
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
 

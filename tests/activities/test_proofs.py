@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from keystead.activities.proofs import address_derivation_payload, policy_outcome_payload
 from keystead.api.enums import VoteSelection
 from keystead.api.records import Timestamp, User, Vote
-from keystead.activities.proofs import address_derivation_payload, policy_outcome_payload
 
 
 def test_address_derivation() -> None:

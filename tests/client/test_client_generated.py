@@ -146,7 +146,9 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> Catalogue:
 
 
 def test_what_no_operation_needs_yet(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
-    @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3", resource="ODD", action="ONE")
+    monkeypatch.setattr(declare, "SUBJECTS", {"ODD_ONE": ("ODD_ONE", "ODD", "ONE")})
+
+    @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3")
     def odd_one(execution: Execution, intent: OddIntent) -> Outcome[OddResult]:
         """Do the odd one."""
         raise NotImplementedError

@@ -56,6 +56,10 @@ class Load:
         while len(self.acknowledged) < enough and any(thread.is_alive() for thread in self._running):
             self._stop.wait(0.01)
 
+    def wait_for_refusals(self, count: int) -> None:
+        while len(self.refused) < count and any(thread.is_alive() for thread in self._running):
+            self._stop.wait(0.01)
+
     def _submit(self, caller: Caller) -> None:
         while not self._stop.is_set():
             body = tag_body(caller)
@@ -64,20 +68,26 @@ class Load:
             except httpx.TransportError:
                 self.unanswered.append(body)
                 return
-            if response.status_code == 200:
-                self.acknowledged.append((body, response.json()["activity"]["id"]))
-            else:
-                self.refused.append((body, response))
+            self._note(body, response)
 
     def send_unanswered_again(self, caller: Caller) -> None:
-        """As a client would; what is refused stays in the list of refusals."""
-        for body in self.unanswered:
-            response = caller.post(PATH, body)
-            if response.status_code == 200:
-                self.acknowledged.append((body, response.json()["activity"]["id"]))
-            else:
-                self.refused.append((body, response))
+        """As a client would."""
+        self._send_again(caller, self.unanswered)
+
+    def send_refused_again(self, caller: Caller) -> None:
+        self._send_again(caller, [body for body, _ in self.refused])
+        self.refused = [(body, response) for body, response in self.refused if body not in dict(self.acknowledged)]
+
+    def _send_again(self, caller: Caller, bodies: list[bytes]) -> None:
+        for body in bodies:
+            self._note(body, caller.post(PATH, body))
         self.unanswered.clear()
+
+    def _note(self, body: bytes, response: httpx.Response) -> None:
+        if response.status_code == 200:
+            self.acknowledged.append((body, response.json()["activity"]["id"]))
+        else:
+            self.refused.append((body, response))
 
 
 def tag_body(caller: Caller) -> bytes:
@@ -87,7 +97,7 @@ def tag_body(caller: Caller) -> bytes:
 def check_record(database: Database, organization_id: str, acknowledged: list[tuple[bytes, str]]) -> None:
     """Everything acknowledged is there, nothing is there twice, and versions have no gaps: every version but the
     first is that of exactly one tag, made by exactly one activity."""
-    activities = dict(database.rows("SELECT id, request FROM activity"))
+    activities: dict[str, bytes] = dict(database.rows("SELECT id, request FROM activity"))
     ids = [activity_id for _, activity_id in acknowledged]
     assert not [name for name, count in Counter(ids).items() if count > 1]
     assert [body for body, activity_id in acknowledged if activities.get(activity_id) != body] == []

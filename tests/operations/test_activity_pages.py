@@ -9,7 +9,7 @@ import pytest
 from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
 from tests.callers import Caller, refusal
-from tests.examples import interface_params
+from tests.furniture import interface_params
 from tests.servers import Server, user_with_key
 
 TAG, INTERFACE = "ACTIVITY_TYPE_CREATE_USER_TAG", "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE"

@@ -6,7 +6,8 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from tests.callers import SDK_FORM, Caller
-from tests.examples import NOT_YET, SUBMISSIONS, Furniture
+from tests.examples import NOT_YET, SUBMISSIONS
+from tests.furniture import Furniture
 
 KEYS = {
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ("createApiKeysIntentV2", "createApiKeysResult"),

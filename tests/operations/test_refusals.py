@@ -13,15 +13,8 @@ from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
 from tests.callers import Caller, api_key_params, refusal, user_params
 from tests.databases import Database
-from tests.examples import (
-    ERC20_TRANSFER,
-    ETHEREUM_ACCOUNT,
-    IDL,
-    SOLANA_ACCOUNT,
-    Furniture,
-    claims,
-    interface_params,
-)
+from tests.examples import claims
+from tests.furniture import ERC20_TRANSFER, ETHEREUM_ACCOUNT, IDL, SOLANA_ACCOUNT, Furniture, interface_params
 from tests.passkeys import SoftPasskey
 
 Make = Callable[[Furniture], dict[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 
 from keystead.api.identifiers import new_id
 from tests.callers import Caller, refusal, unique
-from tests.examples import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
+from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
 from tests.servers import Server
 
 MANY = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/0'/0/{number}"} for number in range(23)]
@@ -32,7 +32,7 @@ FOUND_BY = [
 
 
 @pytest.mark.parametrize(("name", "asked", "index"), FOUND_BY, ids=[name for name, *_ in FOUND_BY])
-def test_found_by(name: str, asked: dict[str, str], index: int, wallet: Any, caller: Caller) -> None:
+def test_found_by(name: str, asked: dict[str, Any], index: int, wallet: Any, caller: Caller) -> None:
     account = caller.asked("get_wallet_account", walletId=wallet["walletId"], **asked)["account"]
     assert account["address"] == wallet["addresses"][index]
 
@@ -47,7 +47,7 @@ def test_found_by_its_address_or_by_both(wallet: Any, caller: Caller) -> None:
         assert account == both["account"]
 
 
-MISSED: list[tuple[str, dict[str, str], int]] = [
+MISSED: list[tuple[str, dict[str, Any], int]] = [
     ("neither", {}, 400),
     ("a path that is none", {"path": "m"}, 400),
     ("another path", {"path": "m/44'/60'/0'/0/99"}, 404),
@@ -58,7 +58,7 @@ MISSED: list[tuple[str, dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize(("name", "asked", "status"), MISSED, ids=[name for name, *_ in MISSED])
-def test_missed(name: str, asked: dict[str, str], status: int, wallet: Any, caller: Caller) -> None:
+def test_missed(name: str, asked: dict[str, Any], status: int, wallet: Any, caller: Caller) -> None:
     if asked.get("address") == "of the first":
         asked = asked | {"address": wallet["addresses"][0]}
     assert refusal(caller.ask("get_wallet_account", walletId=wallet["walletId"], **asked))[0] == status
@@ -106,7 +106,7 @@ def test_wallet_details_where_asked_for(wallet: Any, caller: Caller) -> None:
 
 @pytest.mark.parametrize("query", ["get_wallet", "get_wallet_account", "list_wallet_accounts"])
 def test_unknown_wallet(query: str, caller: Caller) -> None:
-    fields = {"path": "m/0"} if query == "get_wallet_account" else {}
+    fields: dict[str, Any] = {"path": "m/0"} if query == "get_wallet_account" else {}
     status, message = refusal(caller.ask(query, walletId=(unknown := new_id()), **fields))
     assert (status, unknown in message) == (404, True)
 

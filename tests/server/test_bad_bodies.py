@@ -11,7 +11,8 @@ import pytest
 from keystead.api.catalogue import Operation
 from tests.callers import Caller, now_ms, refusal
 from tests.databases import Database
-from tests.examples import EXAMPLED, NOWHERE, example_body
+from tests.examples import EXAMPLED, example_body
+from tests.furniture import NOWHERE
 
 MIB = 1_048_576
 

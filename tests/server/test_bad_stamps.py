@@ -15,7 +15,8 @@ from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.callers import Caller, Headers, api_key_params, refusal
 from tests.databases import Database
-from tests.examples import EXAMPLED, NOWHERE, example_body
+from tests.examples import EXAMPLED, example_body
+from tests.furniture import NOWHERE
 from tests.passkeys import SoftPasskey
 from tests.servers import Server, user_with_key
 

@@ -13,7 +13,8 @@ import pytest
 from solders.pubkey import Pubkey
 
 from tests.callers import SDK_FORM, Caller
-from tests.examples import ERC20_TRANSFER, IDL, SUBMISSIONS, Furniture, interface_params
+from tests.examples import SUBMISSIONS
+from tests.furniture import ERC20_TRANSFER, IDL, Furniture, interface_params
 from tests.servers import Installation, Server
 
 SECONDS, NANOS, UUID = (

@@ -1,11 +1,9 @@
-"""HTTP around the operations: paths, methods, headers, browsers, and requests that are hardly HTTP."""
+"""HTTP around the operations: paths, methods, headers, browsers, log lines."""
 
 from __future__ import annotations
 
-import json
 import re
-import socket
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
@@ -213,103 +211,6 @@ def test_who_gets_the_documented_form(agent: str, caller: Caller) -> None:
     activity = caller.submitted("create_user_tag", {"userTagName": agent, "userIds": []}, {"User-Agent": agent})
     assert isinstance(activity["createdAt"], str)
     assert "activity" in activity["result"]
-
-
-def raw(server: Server, *parts: bytes) -> bytes:
-    """Everything that comes back for these bytes, until the server closes or has answered in full."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
-        for part in parts:
-            connection.sendall(part)
-        answer = b""
-        while chunk := connection.recv(65_536):
-            answer += chunk
-            head, end, body = answer.partition(b"\r\n\r\n")
-            length = re.search(rb"content-length: (\d+)", head)
-            if end and length and len(body) >= int(length[1]):
-                break
-        return answer
-
-
-class Malformed(NamedTuple):
-    name: str
-    request: bytes
-    status: int = 400
-
-
-HOST = b"Host: localhost\r\n"
-MALFORMED = [
-    Malformed("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
-    Malformed("unknown method", b"STEAL / HTTP/1.1\r\n" + HOST + b"\r\n"),
-    Malformed("bytes beyond ASCII in the path", b"POST /\xff HTTP/1.1\r\n" + HOST + b"\r\n"),
-    Malformed("a space in a header's name", b"POST / HTTP/1.1\r\nX Y: 1\r\n\r\n"),
-    Malformed("length is no number", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: many\r\n\r\n"),
-    Malformed("length is negative", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n"),
-    Malformed(
-        "length is beyond all bounds", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % 10**40
-    ),
-    Malformed("two lengths", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"),
-    Malformed(
-        "a length and chunks",
-        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    ),
-    Malformed("headers over the limit", b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"x" * 40_000 + b"\r\n\r\n", 431),
-    Malformed("a path over the limit", b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 431),
-    Malformed("headers without end", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000, 431),
-    Malformed(
-        "headers over the limit, and a body",
-        b"POST / HTTP/1.1\r\nX: " + b"x" * 40_000 + b"\r\nContent-Length: 4\r\n\r\nbody",
-        431,
-    ),
-]
-
-
-@pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
-def test_hardly_http(case: Malformed, server: Server) -> None:
-    head, _, body = raw(server, case.request).partition(b"\r\n\r\n")
-    lines = head.decode().lower().split("\r\n")
-    assert lines[0].startswith(f"http/1.1 {case.status} ")
-    assert "content-type: application/json" in lines
-    assert any(line.startswith("x-request-id: ") for line in lines)
-    assert set(json.loads(body)) >= {"code", "message", "details"}
-
-
-def framed(caller: Caller, *headers: bytes, body: bytes | None = None) -> bytes:
-    """A good request as its bytes; `body` may frame it another way."""
-    good = caller.query_body()
-    stamp = "".join(f"{name}: {value}\r\n" for name, value in caller.stamped(good).items()).encode()
-    length = b"" if body is not None else b"Content-Length: %d\r\n" % len(good)
-    more = b"".join(header + b"\r\n" for header in headers)
-    start = b"POST /public/v1/query/whoami HTTP/1.1\r\n"
-    return start + HOST + stamp + length + more + b"\r\n" + (good if body is None else body)
-
-
-@pytest.mark.parametrize("size", [1, 300, 10_000], ids="{} bytes at once".format)
-def test_upgrade_offered_by_java_clients(size: int, caller: Caller, server: Server) -> None:
-    offer = framed(caller, b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABkAAQ")
-    assert caller.user_id.encode() in raw(server, *(offer[at : at + size] for at in range(0, len(offer), size)))
-
-
-def test_body_in_chunks_byte_by_byte(caller: Caller, server: Server) -> None:
-    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in caller.query_body()) + b"0\r\n\r\n"
-    request = framed(caller, b"Transfer-Encoding: chunked", body=chunks)
-    assert caller.user_id.encode() in raw(server, *(bytes([byte]) for byte in request))
-
-
-def test_http_1_0(caller: Caller, server: Server) -> None:
-    assert caller.user_id.encode() in raw(server, framed(caller).replace(b"HTTP/1.1", b"HTTP/1.0"))
-
-
-def test_two_requests_in_one_packet(caller: Caller, server: Server) -> None:
-    last = framed(caller, b"Connection: close")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
-        connection.sendall(framed(caller) + last)
-        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
-    assert answer.count(caller.user_id.encode()) == 2
-
-
-def test_large_answer_is_whole(caller: Caller) -> None:
-    users = caller.asked("list_users")["users"]
-    assert caller.user_id in [user["userId"] for user in users]
 
 
 def test_openapi_names_every_operation(caller: Caller) -> None:

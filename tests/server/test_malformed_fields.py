@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -12,53 +12,41 @@ from keystead.activities.requests import Envelope
 from keystead.api.catalogue import Operation
 from tests.callers import Caller, encoded, now_ms, refusal
 from tests.databases import Database
-from tests.examples import EXAMPLED, NOWHERE, QUERIES, SUBMISSIONS
-from tests.mutations import mutations
-
-ANY_ORGANIZATION = "0197b0a6-2b8b-7a52-8e2f-8a4b6e1f2c3d"
-
-
-class Case(NamedTuple):
-    name: str
-    operation: Operation
-    request: dict[str, Any]
-    field: str
+from tests.examples import EXAMPLED, QUERIES, SUBMISSIONS
+from tests.furniture import NOWHERE
+from tests.mutations import Mutation, mutations
 
 
-def cases() -> Iterator[Case]:
-    for operation in EXAMPLED:
-        if isinstance(operation, ActivityOperation):
-            yield from _submissions(operation)
-        else:
-            valid = {"organizationId": ANY_ORGANIZATION} | QUERIES[operation.name](NOWHERE)
-            for broken in mutations(operation.request_structs[0], valid):
-                yield Case(f"{operation.name} {broken.name}", operation, broken.value, broken.field)
+def broken(operation: Operation, activity_type: str, organization_id: str) -> Iterator[Mutation]:
+    """Every broken form of this request; of the current activity type with its envelope."""
+    if not isinstance(operation, ActivityOperation):
+        valid = {"organizationId": organization_id} | QUERIES[operation.name](NOWHERE)
+        yield from mutations(operation.request_structs[0], valid)
+        return
+    version = operation.version_of(activity_type)
+    assert version is not None
+    envelope = {"type": activity_type, "timestampMs": str(now_ms()), "organizationId": organization_id}
+    parameters = SUBMISSIONS[activity_type](NOWHERE)
+    for mutation in mutations(version.intent, parameters, "parameters"):
+        yield mutation._replace(value=envelope | {"parameters": mutation.value})
+    if activity_type == operation.activity_types[0]:
+        yield from mutations(Envelope, envelope | {"parameters": parameters, "generateAppProofs": True})
 
 
-def _submissions(operation: ActivityOperation) -> Iterator[Case]:
-    envelope = {"type": operation.activity_types[0], "timestampMs": "", "organizationId": ANY_ORGANIZATION}
-    for version in operation.versions:
-        parameters = SUBMISSIONS[version.activity_type](NOWHERE)
-        short = version.activity_type.removeprefix("ACTIVITY_TYPE_")
-        for broken in mutations(version.intent, parameters, "parameters"):
-            request = envelope | {"type": version.activity_type, "parameters": broken.value}
-            yield Case(f"{short} {broken.name}", operation, request, broken.field)
-    valid = envelope | {"parameters": SUBMISSIONS[operation.activity_types[0]](NOWHERE), "generateAppProofs": True}
-    for broken in mutations(Envelope, valid):
-        yield Case(f"{operation.name} {broken.name}", operation, broken.value, broken.field)
+REQUESTS = [(operation, name) for operation in EXAMPLED for name in operation.activity_types or (operation.name,)]
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
-def test_malformed_field(case: Case, caller: Caller, database: Database) -> None:
-    request = _addressed(case.request, caller.organization_id)
+@pytest.mark.parametrize(("operation", "name"), REQUESTS, ids=[name for _, name in REQUESTS])
+def test_malformed_fields(operation: Operation, name: str, caller: Caller, database: Database) -> None:
     before = database.counts()
-    status, message = refusal(caller.post(case.operation.path, encoded(request)))
-    assert (status, f"`{case.field}`" in message) == (400, True), message
+    forms = list(broken(operation, name, caller.organization_id))
+    assert len(forms) > 4
+    wrong = [complaint for form in forms if (complaint := _complaint(operation, form, caller))]
+    assert wrong == []
     assert database.counts() == before
 
 
-def _addressed(request: dict[str, Any], organization_id: str) -> dict[str, Any]:
-    """With the members that were not known when the cases were made, unless they are what is broken."""
-    current = {"organizationId": (ANY_ORGANIZATION, organization_id), "timestampMs": ("", str(now_ms()))}
-    fitting = {name: new for name, (old, new) in current.items() if request.get(name) == old}
-    return request | fitting
+def _complaint(operation: Operation, form: Mutation, caller: Caller) -> Any:
+    """What is wrong with the refusal of this form; None if it is a 400 that names the field."""
+    status, message = refusal(caller.post(operation.path, encoded(form.value)))
+    return None if status == 400 and f"`{form.field}`" in message else (form.name, status, message)

@@ -21,7 +21,6 @@ from keystead.organizations.governance import new_quorum
 from keystead.organizations.organization import Profile, Put
 from keystead.organizations.users import check_credential
 
-
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
 

@@ -5,6 +5,7 @@ Nothing secret reaches here: bodies, stamps and keys are never logged. Not here:
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from typing import Any
@@ -60,6 +61,10 @@ class RequestLine(msgspec.Struct, frozen=True):
 
 
 def write_request_line(line: RequestLine) -> None:
-    """Past `logging`, whose records would cost more than the rest of a query."""
-    sys.stderr.buffer.write(_encoder.encode(line) + b"\n")
-    sys.stderr.buffer.flush()
+    """Past `logging`, whose records would cost more than the rest of a query.
+
+    A line that cannot be written (a full disk, a closed pipe) is lost; the request that it tells of is answered.
+    """
+    with contextlib.suppress(OSError):
+        sys.stderr.buffer.write(_encoder.encode(line) + b"\n")
+        sys.stderr.buffer.flush()

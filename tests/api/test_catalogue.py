@@ -1,0 +1,137 @@
+"""The catalogue: what is declared twice fails where it is declared; what it says agrees with the public schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from keystead.activities.activity import ActivityOperation, Execution, Outcome
+from keystead.api.catalogue import Catalogue, Operation, activity_kind, wire_key
+from keystead.api.openapi import openapi_document
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
+from keystead.api.records import Wire
+from keystead.operations import CATALOGUE, QueryOperation
+from keystead.operations.declare import activity
+
+ALL = list(CATALOGUE)
+SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]
+
+
+class Query(Operation, frozen=True, kw_only=True):
+    kind = "query"
+
+
+class Submission(Operation, frozen=True, kw_only=True):
+    kind = "submit"
+
+
+def declared(kind: type[Operation], name: str, *types: str) -> Operation:
+    return kind(
+        name=name, module="m", summary="s", request_structs=(), answer_struct=msgspec.Struct, activity_types=types
+    )
+
+
+def test_found_by_path_and_by_type() -> None:
+    catalogue = Catalogue()
+    catalogue.add(query := declared(Query, "x"))
+    catalogue.add(submission := declared(Submission, "x", "B", "A"))
+    assert catalogue.at("/public/v1/query/x") is query
+    assert [catalogue.of_type(name) for name in "ABC"] == [submission, submission, None]
+    assert catalogue.at("/public/v1/query/y") is None
+    assert list(catalogue) == [query, submission]
+
+
+TWICE = [
+    ("path", declared(Submission, "x"), declared(Submission, "x"), "/public/v1/submit/x"),
+    ("type", declared(Submission, "x", "A"), declared(Submission, "y", "B", "A"), "A"),
+]
+
+
+@pytest.mark.parametrize(("what", "first", "second", "named"), TWICE, ids=[what for what, *_ in TWICE])
+def test_declared_twice(what: str, first: Operation, second: Operation, named: str) -> None:
+    catalogue = Catalogue()
+    catalogue.add(first)
+    with pytest.raises(ValueError, match=f"declared twice: {named}"):
+        catalogue.add(second)
+
+
+def test_an_operation_needs_its_documentation() -> None:
+    class SomeIntent(Asked, frozen=True):
+        pass
+
+    class SomeResult(Wire, frozen=True):
+        pass
+
+    def create_nothing(execution: Execution, intent: SomeIntent) -> Outcome[SomeResult]:
+        raise NotImplementedError
+
+    create_nothing.__annotations__.update(intent=SomeIntent)
+    create_nothing.__annotations__["return"] = Outcome[SomeResult]
+    with pytest.raises(ValueError, match="create_nothing has no docstring"):
+        activity("ACTIVITY_TYPE_CREATE_USERS")(create_nothing)
+
+
+@pytest.mark.parametrize("operation", ALL, ids=lambda operation: operation.name)
+def test_operation(operation: Operation) -> None:
+    assert operation.path in PATHS
+    assert operation.summary.endswith(".")
+    assert set(operation.activity_types) <= ACTIVITY_TYPES
+    if isinstance(operation, QueryOperation):
+        assert issubclass(operation.request_structs[0], QueryRequest)
+    for struct in operation.request_structs:
+        assert issubclass(struct, Asked)
+        assert struct.__struct_config__.forbid_unknown_fields
+
+
+@pytest.mark.parametrize("operation", SUBMISSIONS, ids=lambda operation: operation.name)
+def test_versions_of_a_submission(operation: ActivityOperation) -> None:
+    """One kind, one intent key each, every key as its type demands: …_V2 -> …IntentV2."""
+    assert len({activity_kind(version.activity_type) for version in operation.versions}) == 1
+    for version in operation.versions:
+        words, _, number = version.activity_type.removeprefix("ACTIVITY_TYPE_").partition("_V")
+        camel = "".join(word.capitalize() for word in words.split("_"))
+        key = f"{camel[0].lower()}{camel[1:]}Intent{f'V{number}' if number.isdigit() else ''}"
+        assert version.intent_key.lower() == key.lower()
+        assert "Result" in version.result_key
+
+
+def test_keys() -> None:
+    class CreateUsersIntentV4(Asked, frozen=True):
+        pass
+
+    assert wire_key(CreateUsersIntentV4) == "createUsersIntentV4"
+    assert [activity_kind(f"ACTIVITY_TYPE_{name}") for name in ("CREATE_USERS_V4", "CREATE_USERS", "A_V1_B")] == [
+        "CREATE_USERS",
+        "CREATE_USERS",
+        "A_V1_B",
+    ]
+
+
+def test_openapi_document_is_whole() -> None:
+    """Every reference leads somewhere, every operation is there with its request, its answer and its refusal."""
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document(CATALOGUE)))
+    assert document["openapi"].startswith("3.1.")
+    assert set(document["paths"]) == {operation.path for operation in ALL}
+    schemas = document["components"]["schemas"]
+    assert {f"#/components/schemas/{name}" for name in schemas} >= set(_references(document))
+    posts = [path["post"] for path in document["paths"].values()]
+    assert len({post["operationId"] for post in posts}) == len(posts)
+    assert all(set(post) >= {"summary", "requestBody", "responses", "tags"} for post in posts)
+    assert all(set(post["responses"]) == {"200", "default"} for post in posts)
+
+
+def _references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        found = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return found + [reference for item in value.values() for reference in _references(item)]
+    return [reference for item in value for reference in _references(item)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize("operation", SUBMISSIONS, ids=lambda operation: operation.name)
+def test_openapi_has_each_version_of_a_submission(operation: ActivityOperation) -> None:
+    post = openapi_document(CATALOGUE)["paths"][operation.path]["post"]
+    variants = post["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
+    assert [variant["properties"]["type"]["const"] for variant in variants] == list(operation.activity_types)

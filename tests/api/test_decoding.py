@@ -1,0 +1,188 @@
+"""Refusals that name the field: strict JSON, types, unknown and missing members, ambiguous bodies."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta
+
+from keystead.api.decoding import Label, Notes, decoder, refuse_ambiguous
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid, new_id
+from keystead.api.parameters import Asked
+
+ID = "0197b0a6-2b8b-7a52-8e2f-8a4b6e1f2c3d"
+
+
+class Side(StrEnum):
+    BUY = "SIDE_BUY"
+
+
+class Item(Asked, frozen=True):
+    item_name: Label
+    side: Side = Side.BUY
+
+
+class Request(Asked, frozen=True):
+    organization_id: Uuid
+    items: Annotated[tuple[Item, ...], Meta(max_length=2)] = ()
+    notes: Notes | None = None
+    order: Annotated[int, Meta(ge=0)] = 0
+
+
+GOOD = [
+    {},
+    {"items": []},
+    {"items": [{"itemName": "a"}]},
+    {"items": [{"itemName": "Zoë 漢字 🔑", "side": "SIDE_BUY"}]},
+    {"items": [{"itemName": "n" * 255}]},
+    {"notes": None},
+    {"notes": "line\r\n\tline"},
+    {"notes": "n" * 2000},
+    {"order": 2**63 - 1},
+]
+
+
+@pytest.mark.parametrize("members", GOOD, ids=str)
+def test_good(members: dict[str, object]) -> None:
+    assert decoder(Request).decode(json.dumps({"organizationId": ID, **members}).encode()).organization_id == ID
+
+
+BAD = [
+    ("{}", "invalid request body: missing field `organizationId`"),
+    ('{"organizationId":1}', "malformed organization ID provided: `organizationId`: Expected `str`, got `int`"),
+    (
+        '{"organizationId":"x"}',
+        "malformed organization ID provided: `organizationId`: expected a UUID in lower case with hyphens",
+    ),
+    (
+        json.dumps({"organizationId": f"{ID}\n"}),
+        "malformed organization ID provided: `organizationId`: expected a UUID",
+    ),
+    ("[]", "invalid request body: expected `object`, got `array`"),
+    ("", "bad request body: not valid JSON: "),
+    ("{", "bad request body: not valid JSON: "),
+    ("[" * 100_000, "invalid request body: expected `object`, got `array`"),
+]
+BAD_MEMBERS = [
+    ('"more":1', "invalid request body: unknown field `more`"),
+    ('"organization_id":1', "invalid request body: unknown field `organization_id`"),
+    ('"items":{}', "invalid request body: field `items`: expected `array`, got `object`"),
+    ('"items":[{},{}]', "invalid request body: missing field `items[0].itemName`"),
+    (
+        '"items":[{"itemName":"a"},{"itemName":2}]',
+        "invalid request body: field `items[1].itemName`: expected `str`, got `int`",
+    ),
+    ('"items":[{"itemName":"a","more":1}]', "invalid request body: unknown field `items[0].more`"),
+    (
+        '"items":[{"itemName":"a","side":"SELL"}]',
+        "invalid request body: field `items[0].side`: invalid enum value 'SELL'",
+    ),
+    ('"items":[{"itemName":""}]', "invalid request body: field `items[0].itemName`: expected `str` of length >= 1"),
+    (
+        '"items":[{"itemName":"%s"}]' % ("n" * 256),
+        "invalid request body: field `items[0].itemName`: expected `str` of length <= 255",
+    ),
+    (
+        '"items":[{"itemName":"a\\u0000"}]',
+        "invalid request body: field `items[0].itemName`: expected text without control characters",
+    ),
+    (
+        '"items":[{"itemName":"a\\u2028b"}]',
+        "invalid request body: field `items[0].itemName`: expected text without control characters",
+    ),
+    (
+        '"items":[{"itemName":"a\\u0085b"}]',
+        "invalid request body: field `items[0].itemName`: expected text without control characters",
+    ),
+    (
+        '"items":[{"itemName":"a"},{"itemName":"a"},{"itemName":"a"}]',
+        "invalid request body: field `items`: expected `array` of length <= 2",
+    ),
+    ('"notes":"a\\u0000"', "invalid request body: field `notes`: expected text without control characters"),
+    ('"notes":"%s"' % ("n" * 2001), "invalid request body: field `notes`: expected `str` of length <= 2000"),
+    ('"order":-1', "invalid request body: field `order`: expected `int` >= 0"),
+    ('"order":"1"', "invalid request body: field `order`: expected `int`, got `str`"),
+    ('"order":1.5', "invalid request body: field `order`: expected `int`, got `float`"),
+    ('"order":true', "invalid request body: field `order`: expected `int`, got `bool`"),
+    ('"order":null', "invalid request body: field `order`: expected `int`, got `null`"),
+    ('"order":NaN', "bad request body: not valid JSON: "),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    BAD + [(f'{{"organizationId":"{ID}",{member}}}', message) for member, message in BAD_MEMBERS],
+    ids=[message[:80] for _, message in BAD + BAD_MEMBERS],
+)
+def test_bad(body: str, message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        decoder(Request).decode(body.encode())
+    assert refused.value.message.startswith(message)
+    is_id = message.startswith("malformed organization ID")
+    assert refused.value.machine_code == ("INVALID_ORGANIZATION_ID" if is_id else "REQUEST_INVALID")
+
+
+@pytest.mark.parametrize("body", [b'{"organizationId":"\xff"}', b"\xff", b"\xef\xbb\xbf{}", b'{"\xff":1}'])
+def test_no_utf8(body: bytes) -> None:
+    with pytest.raises(InvalidRequest):
+        decoder(Request).decode(body)
+
+
+def test_paths_begin_where_the_value_stands() -> None:
+    with pytest.raises(InvalidRequest, match=r"missing field `parameters\.items\[0\]\.itemName`"):
+        decoder(Request, within="parameters").decode(b'{"organizationId":"%s","items":[{}]}' % ID.encode())
+    with pytest.raises(InvalidRequest, match="field `parameters`: expected `object`, got `array`"):
+        decoder(Request, within="parameters").decode(b"[]")
+
+
+AMBIGUOUS = [
+    (b'{"a":1,"a":1}', "field `a` appears twice"),
+    (b'{"a":1,"\\u0061":2}', "field `a` appears twice"),
+    (b'{"a":[{"b":{"c":1,"d":2,"c":3}}]}', "field `c` appears twice"),
+    (b'{"":1,"":2}', "field `` appears twice"),
+    (b'{"a":"\xff"}', "not valid UTF-8 at byte 6"),
+    (b'{"a":"\xed\xa0\x80"}', "not valid UTF-8 at byte 6"),
+    (b"[" * 100_000, "nested too deeply"),
+    (b'{"a":' * 100_000, "nested too deeply"),
+    (b'{"a"}', "not valid JSON"),
+    (b'{"%s":1,"%s":1}' % (b"n" * 5000, b"n" * 5000), f"field `{'n' * 100}` appears twice"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), AMBIGUOUS, ids=[message[:50] for _, message in AMBIGUOUS])
+def test_ambiguous(body: bytes, message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        refuse_ambiguous(body)
+    assert message in refused.value.message
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(json_values)
+def test_whatever_is_written_once_is_not_ambiguous(value: object) -> None:
+    refuse_ambiguous(json.dumps(value).encode())
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_decoded_or_refused(body: bytes) -> None:
+    for read in (decoder(Request).decode, refuse_ambiguous):
+        try:
+            read(body)
+        except InvalidRequest as refused:
+            assert refused.message
+
+
+def test_new_ids_are_version_7_and_sort_by_time() -> None:
+    ids = [new_id() for _ in range(1000)]
+    assert ids == sorted(set(ids))
+    assert {text[14] for text in ids} == {"7"}

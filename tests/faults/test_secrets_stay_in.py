@@ -1,0 +1,135 @@
+"""No secret in an answer, the log or the database: they are planted or unsealed, then looked for everywhere."""
+
+from __future__ import annotations
+
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterator
+
+import httpx
+import msgspec
+import pytest
+
+from keystead.activities.ports import Sealed
+from keystead.api.enums import Curve
+from keystead.keys.derivation import derive_private_key
+from keystead.keys.mnemonic import entropy_from_mnemonic
+from keystead.keys.paths import effective_segments, parse_path
+from keystead.keys.sealing import Purpose, SealContext
+from keystead.keys.signer import WalletSecret
+from keystead.server.founding import DEVELOPMENT_MNEMONIC
+from keystead.server.service import PROOF_KEY
+from keystead.stamps.signing import generate_api_key
+from tests.callers import SDK_FORM, Caller
+from tests.conftest import MakeDatabase
+from tests.databases import SqliteDatabase
+from tests.examples import EXAMPLED, example_body, examples_of
+from tests.furniture import ETHEREUM_ACCOUNT, NOWHERE, SOLANA_ACCOUNT, Furniture, furnish
+from tests.servers import Installation, Server, found_installation
+
+
+@pytest.fixture
+def development(make_database: MakeDatabase) -> Iterator[Installation]:
+    """A development installation: the mnemonic of its wallet is known."""
+    installation = found_installation(make_database(), mode="dev")
+    yield installation
+    installation.database.close()
+
+
+def test_secrets_stay_in(development: Installation, start: Callable[..., Server]) -> None:
+    server = start(development, log_level="debug")
+    answers: list[bytes] = []
+    server.http.event_hooks = {"response": [lambda response: answers.append(response.read())]}
+    furniture = furnish(server.caller)
+    do_everything(server.caller, furniture)
+    assert server.stop() == 0
+    places = {
+        "an answer": b"\n".join(answers),
+        "the log": server.log.read_bytes(),
+        "the database": b"\n".join(development.database.values()),
+    }
+    if isinstance(development.database, SqliteDatabase):
+        places["the file"] = development.database.path.read_bytes()
+    secrets = dict(secrets_of(development, furniture))
+    assert len(secrets) > 12
+    found = {
+        f"{name} as {form} in {place}"
+        for name, secret in secrets.items()
+        for form, text in forms(secret).items()
+        for place, content in places.items()
+        if text in content
+    }
+    assert found == set()
+    assert all(server.caller.organization_id.encode() in content for content in places.values())
+
+
+def do_everything(caller: Caller, furniture: Furniture) -> None:
+    """Every example: well stamped, unstamped, wrongly stamped, and with a defect in its body."""
+    other = caller.with_key(generate_api_key())
+    for operation in EXAMPLED:
+        for name in examples_of(operation):
+            activity_type = name if operation.activity_types else ""
+            for place in (furniture, NOWHERE):
+                caller.post(operation.path, example_body(caller, operation, place, activity_type), SDK_FORM)
+            body = example_body(caller, operation, furniture, activity_type)
+            caller.http.post(operation.path, content=body)
+            other.post(operation.path, body)
+            caller.post(operation.path, body.replace(b"organizationId", b"organisationId"))
+            caller.post(operation.path, body[:-1])
+
+
+def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tuple[str, bytes]]:
+    """By name: every secret that this installation has or was ever told."""
+    master_key, database = installation.master_key, installation.database
+    yield "the master key", bytes.fromhex(master_key.secret_text())
+    yield "the root user's private key", bytes.fromhex(installation.key.private_key)
+    ((proof_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{PROOF_KEY}'")
+    scalars = master_key.open(msgspec.json.decode(proof_key, type=Sealed), SealContext(Purpose.PROOF_KEY))
+    yield "the proof key's first half", scalars[:32]
+    yield "the proof key's second half", scalars[32:]
+    organization = database.organization(installation.organization_id)
+    data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
+    mnemonics = set()
+    for wallet_id, key_id, ciphertext in database.rows("SELECT record_id, key_id, ciphertext FROM sealed_secret"):
+        context = SealContext(Purpose.WALLET, organization_id=organization.id, record_id=wallet_id)
+        opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
+        secret = msgspec.json.decode(opened, type=WalletSecret)
+        mnemonics.add(secret.mnemonic)
+        yield from secrets_of_wallet(wallet_id, secret)
+    assert DEVELOPMENT_MNEMONIC in mnemonics
+    assert len(mnemonics) > 2
+
+
+def secrets_of_wallet(wallet_id: str, secret: WalletSecret) -> Iterator[tuple[str, bytes]]:
+    yield f"the mnemonic of {wallet_id}", secret.mnemonic.encode()
+    yield f"the last words of {wallet_id}", " ".join(secret.mnemonic.split()[-4:]).encode()
+    yield f"the entropy of {wallet_id}", entropy_from_mnemonic(secret.mnemonic)
+    yield f"the seed of {wallet_id}", secret.seed
+    for account in (ETHEREUM_ACCOUNT, SOLANA_ACCOUNT):
+        curve = Curve(account["curve"])
+        segments = effective_segments(curve, parse_path(account["path"]))
+        yield f"the key of {wallet_id} at {account['path']}", derive_private_key(curve, secret.seed, segments)
+
+
+def forms(secret: bytes) -> dict[str, bytes]:
+    return {
+        "bytes": secret,
+        "hex": secret.hex().encode(),
+        "upper-case hex": secret.hex().upper().encode(),
+        "base64": b64encode(secret).rstrip(b"="),
+        "base64url": urlsafe_b64encode(secret).rstrip(b"="),
+    }
+
+
+def test_what_is_looked_for_would_be_found() -> None:
+    response = httpx.Response(200, content=b"..." + forms(b"secret \xff")["hex"] + b"...")
+    assert any(text in response.content for text in forms(b"secret \xff").values())
+
+
+def test_password_of_the_database(make_postgres: MakeDatabase, start: Callable[..., Server]) -> None:
+    installation = found_installation(make_postgres())
+    server = start(installation, log_level="debug")
+    server.caller.new_user()
+    assert server.stop() == 0
+    password = installation.database.url.split(":")[2].split("@")[0]
+    assert password not in server.log.read_text()
+    installation.database.close()

@@ -1,0 +1,136 @@
+"""An organization as a value: what changes lead to, and the users and labels that may be in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from keystead.api.enums import TagType
+from keystead.api.errors import InvalidRequest, LimitReached, NotFound
+from keystead.api.records import Tag, User
+from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import check_room
+from keystead.organizations.lookups import Lookup, LookupKind, lookups
+from keystead.organizations.organization import Organization, Passkey, Put, Remove, Version, apply, founded
+from keystead.organizations.users import check_credential, check_tags, user_named
+from tests.organizations.records import NOW, a_user, an_api_key, an_authenticator, an_organization
+
+NEXT = Version(2, "activity")
+TAG = Tag(tag_id="tag", tag_name="ops", tag_type=TagType.USER, created_at=NOW, updated_at=NOW)
+
+
+def test_nothing_changes_but_what_is_put() -> None:
+    before = an_organization(user := a_user())
+    after = apply(before, [Put(TAG)], NEXT)
+    assert (after.version, dict(after.tags), dict(after.users)) == (NEXT, {"tag": TAG}, {user.user_id: user})
+    assert (before.version.number, dict(before.tags)) == (1, {})
+
+
+def test_a_user_put_again_takes_the_old_credentials_out() -> None:
+    old_key, new_key, passkey = an_api_key(), an_api_key(), an_authenticator()
+    user = a_user(api_keys=(old_key,), authenticators=(passkey,))
+    after = apply(an_organization(user), [Put(replace(user, api_keys=(new_key,), authenticators=()))], NEXT)
+    assert list(after.api_key_holders) == [new_key.credential.public_key]
+    assert (dict(after.authenticator_holders), dict(after.authenticators)) == ({}, {})
+
+
+def test_a_removed_user_leaves_no_credential_behind() -> None:
+    user = a_user(api_keys=(an_api_key(),), authenticators=(an_authenticator(),))
+    after = apply(an_organization(user), [Remove(User, user.user_id)], NEXT)
+    found = (after.users, after.api_key_holders, after.authenticator_holders, after.authenticators)
+    assert [len(index) for index in found] == [0, 0, 0, 0]
+
+
+def test_a_removed_record_is_gone() -> None:
+    passkey = Passkey(authenticator_id="a", rp_id_hash=b"")
+    full = apply(an_organization(), [Put(TAG), Put(passkey)], NEXT)
+    after = apply(full, [Remove(Tag, "tag"), Remove(Passkey, "a")], Version(3, "another"))
+    assert (dict(after.tags), dict(after.passkeys)) == ({}, {})
+
+
+def test_founding_needs_a_profile_and_a_data_key() -> None:
+    with pytest.raises(ValueError, match="no profile or no data key"):
+        founded("organization", NEXT, [a_user()])
+
+
+users_with_keys = st.lists(st.lists(st.integers(0, 5), unique=True, max_size=3), max_size=6)
+
+
+@given(users_with_keys)
+def test_indexes_say_what_the_users_say(states: list[list[int]]) -> None:
+    """Whatever a user's keys were before, and whichever are put next."""
+    keys = [an_api_key() for _ in range(6)]
+    user = a_user()
+    organization: Organization = an_organization(user)
+    for state in states:
+        organization = apply(organization, [Put(replace(user, api_keys=tuple(keys[n] for n in state)))], NEXT)
+    expected = {keys[number].credential.public_key for number in (states[-1] if states else [])}
+    assert set(organization.api_key_holders) == expected
+    assert founded("organization", NEXT, _records(organization)).api_key_holders == organization.api_key_holders
+
+
+def _records(organization: Organization) -> list[Any]:
+    return [organization.profile, organization.data_key, *organization.users.values()]
+
+
+def test_lookups() -> None:
+    key, passkey = an_api_key(), an_authenticator()
+    user = a_user(api_keys=(key,), authenticators=(passkey,))
+    assert lookups(user) >= {
+        Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id),
+        Lookup(LookupKind.CREDENTIAL_ID, passkey.credential_id, user.user_id),
+    }
+
+
+BY_MESSAGE = [
+    ("e-mail, and nothing enabled", {}, {"user_email": "ada@example.com"}, False),
+    ("e-mail, and one-time passwords by e-mail", {"OTP_EMAIL_AUTH": ""}, {"user_email": "ada@example.com"}, True),
+    (
+        "phone, and one-time passwords by e-mail",
+        {"OTP_EMAIL_AUTH": ""},
+        {"user_phone_number": "+14155550123"},
+        False,
+    ),
+    ("phone, and messages enabled", {"SMS_AUTH": ""}, {"user_phone_number": "+14155550123"}, True),
+    ("messages enabled, and no phone", {"SMS_AUTH": ""}, {}, False),
+    ("a key", {}, {"api_keys": (an_api_key(),)}, True),
+    ("a key that expires", {}, {"api_keys": (an_api_key(expires_after_s=60),)}, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "members", "is_valid"), BY_MESSAGE, ids=[name for name, *_ in BY_MESSAGE]
+)
+def test_valid_credential(name: str, features: dict[str, str], members: dict[str, Any], is_valid: bool) -> None:
+    organization = an_organization(features={f"FEATURE_NAME_{name}": value for name, value in features.items()})
+    if is_valid:
+        check_credential(a_user(**members), organization, "place")
+    else:
+        with pytest.raises(InvalidRequest, match="user missing valid credential: field `place`"):
+            check_credential(a_user(**members), organization, "place")
+
+
+def test_unknown_user_and_tag_are_named() -> None:
+    with pytest.raises(NotFound, match="unable to find user nobody in organization organization"):
+        user_named(an_organization(), "nobody")
+    with pytest.raises(NotFound, match="field `place`: unable to find tag none"):
+        check_tags(apply(an_organization(), [Put(TAG)], NEXT), ["tag", "none"], "place")
+
+
+def test_labels_are_unique_to_the_letter() -> None:
+    check_unique("Ops", [("ops", "1"), ("Ops ", "2")], "place")
+    with pytest.raises(InvalidRequest, match="field `place`: label must be unique: 'ops' is 1"):
+        check_unique("ops", [("ops", "1")], "place")
+
+
+@pytest.mark.parametrize(("have", "adding", "is_room"), [(0, 3, True), (2, 1, True), (3, 1, False), (2, 2, False)])
+def test_room(have: int, adding: int, is_room: bool) -> None:
+    if is_room:
+        check_room(have, adding, 3, "tags")
+    else:
+        with pytest.raises(LimitReached, match=f"tags: {have} of 3 are in use, {adding} more were asked for"):
+            check_room(have, adding, 3, "tags")
