@@ -72,9 +72,10 @@ NOWHERE = Furniture(**{one.name: new_id() for one in fields(Furniture) if one.na
 """Ids of nothing, for requests that are refused before anything is looked up."""
 
 
-def furnish(caller: Caller) -> Furniture:
-    """Put one record of each kind into the organization of the caller, who is its root user."""
-    user = caller.new_user()
+def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
+    """Put one record of each kind into the organization of the caller, who is its root user. Credentials, tags and
+    MFA policies are those of the holder, else of a new user."""
+    user = holder or caller.new_user()
     fresh = _Fresh(caller, user)
     interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
     wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
@@ -102,6 +103,7 @@ class _Fresh:
         self._root = root
         self._holder = holder
         self._proposer: Caller | None = None
+        self._guest = holder
 
     def __call__(self, kind: str) -> str:
         made: str = getattr(self, f"_{kind}")()
@@ -152,17 +154,20 @@ class _Fresh:
         return FEATURE
 
     def _waiting(self) -> str:
-        """The fingerprint of an activity that one more user of a tag must approve."""
+        """The fingerprint of an activity that the holder must approve, too: a key for somebody else."""
         if self._proposer is None:
-            self._proposer = self._root.new_user()
+            self._proposer, self._guest = self._root.new_user(), self._root.new_user()
             voters = [self._proposer.user_id, self._holder.user_id]
             tag = {"userTagName": unique("voters"), "userIds": voters}
             tag_id = self._root.result("create_user_tag", tag)["userTagId"]
-            consensus = f"approvers.filter(u, u.tags.contains('{tag_id}')).count() >= 2"
-            condition = "activity.kind == 'UPDATE_USER_NAME'"
-            self._root.submitted("create_policy", policy_params(condition=condition, consensus=consensus))
-        renamed = {"userId": self._proposer.user_id, "userName": unique("user")}
-        activity = answered(self._proposer.submit("update_user_name", renamed))["activity"]
+            policy = policy_params(
+                condition=f"activity.params.user_id == '{self._guest.user_id}'",
+                consensus=f"approvers.filter(u, u.tags.contains('{tag_id}')).count() >= 2",
+            )
+            self._root.submitted("create_policy", policy)
+        key = api_key_params(generate_api_key().public_key, expirationSeconds="3600")
+        asked = {"userId": self._guest.user_id, "apiKeys": [key]}
+        activity = answered(self._proposer.submit("create_api_keys", asked))["activity"]
         assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
         return str(activity["fingerprint"])
 

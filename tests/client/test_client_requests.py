@@ -86,19 +86,19 @@ def test_equal_submissions_are_different_bytes() -> None:
 
 
 def test_names_unknown_to_this_client(driven: Make) -> None:
-    server = StandIn(ok({"policies": []}))
-    assert driven(server).call(lambda c: c.query("list_policies", policyId="p")) == {"policies": []}
+    server = StandIn(ok({"privateKeys": []}))
+    assert driven(server).call(lambda c: c.query("list_private_keys", tag="p")) == {"privateKeys": []}
     driven(server).call(
-        lambda c: c.submit("create_policy", {"policyName": "p"}, activity_type="ACTIVITY_TYPE_CREATE_POLICY_V3")
+        lambda c: c.submit("sign_raw_payload", {"payload": "p"}, activity_type="ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2")
     )
     query, submission = (json.loads(request.content) for request in server.requests)
-    assert query == {"organizationId": ORGANIZATION, "policyId": "p"}
+    assert query == {"organizationId": ORGANIZATION, "tag": "p"}
     assert (submission["type"], submission["parameters"]) == (
-        "ACTIVITY_TYPE_CREATE_POLICY_V3",
-        {"policyName": "p"},
+        "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+        {"payload": "p"},
     )
-    with pytest.raises(UsageError, match="create_policy"):
-        driven(server).call(lambda c: c.submit("create_policy", {}))
+    with pytest.raises(UsageError, match="sign_raw_payload"):
+        driven(server).call(lambda c: c.submit("sign_raw_payload", {}))
 
 
 def test_a_request_fills_in_what_is_left_out_and_nothing_else(driven: Make) -> None:

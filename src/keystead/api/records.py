@@ -234,7 +234,7 @@ class Evaluation(Wire, frozen=True):
     created_at: Timestamp
     verdict: str
     rule: str
-    policy_ids: tuple[str, ...] = ()
+    policy_ids: tuple[str, ...]
 
 
 class MfaStatus(Wire, frozen=True):

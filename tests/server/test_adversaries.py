@@ -1,0 +1,97 @@
+"""Everybody who has no right to it tries every submission of the catalogue: refused, and nothing is changed.
+
+The tables say what each is told. EXCEPTIONS may only get shorter: every row of it is something that anybody may do.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.operations import CATALOGUE
+from tests.callers import refusal
+from tests.examples import SUBMISSIONS
+from tests.server.world import Somebody, World
+
+DENIED = (403, "type.googleapis.com/errors.v1.PolicyEnginePermissionError")
+UNKNOWN = (401, "PUBLIC_KEY_NOT_FOUND")
+NOT_HERE = (400, "ORGANIZATION_MISMATCH")
+
+ADVERSARIES = {
+    "nobody": UNKNOWN,
+    "a root user of another organization": UNKNOWN,
+    "a root user of a sub-organization": UNKNOWN,
+    "a root user of the parent": NOT_HERE,
+    "a user of the parent": NOT_HERE,
+    "a root user of a sister": UNKNOWN,
+    "a root user of a dissolved sub-organization": (404, "ORGANIZATION_NOT_FOUND"),
+    "a user without rights": DENIED,
+    "a user without rights in a sub-organization": DENIED,
+    "a user taken out of the root quorum": DENIED,
+    "a user who may do something else": DENIED,
+    "a user whom a policy denies what another allows": DENIED,
+    "a removed user who was a root user": UNKNOWN,
+    "a root user's removed key": UNKNOWN,
+    "a root user's expired key": (401, "API_KEY_EXPIRED"),
+}
+"""Status, and the code or else the type of the first detail."""
+
+ALLOWED = (200, "")
+NOT_IMPLEMENTED = (501, "")
+EXCEPTIONS = {
+    "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ALLOWED,
+    "ACTIVITY_TYPE_CREATE_API_KEYS": ALLOWED,
+    "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": ALLOWED,
+    "ACTIVITY_TYPE_CREATE_AUTHENTICATORS": ALLOWED,
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": ALLOWED,
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": NOT_IMPLEMENTED,
+    "ACTIVITY_TYPE_DELETE_API_KEYS": ALLOWED,
+    "ACTIVITY_TYPE_DELETE_AUTHENTICATORS": ALLOWED,
+    "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS": ALLOWED,
+    "ACTIVITY_TYPE_APPROVE_ACTIVITY": ALLOWED,
+    "ACTIVITY_TYPE_REJECT_ACTIVITY": ALLOWED,
+}
+"""What a user may do without a policy that allows it: change own credentials, and vote where the vote counts."""
+
+
+def tried(somebody: Somebody, activity_type: str) -> tuple[int, str]:
+    """What came of a valid example."""
+    operation = CATALOGUE.of_type(activity_type)
+    assert operation is not None
+    parameters = somebody.parameters(activity_type)
+    response = somebody.caller.submit(operation.name, parameters, type=activity_type)
+    if response.status_code == 200:
+        return 200, ""
+    refusal(response)
+    detail = response.json()["details"][0]
+    return response.status_code, detail.get("turnkeyErrorCode", detail["@type"])
+
+
+TYPES = [name for operation in CATALOGUE for name in operation.activity_types]
+
+
+def test_everybody_is_tried(world: World) -> None:
+    assert set(TYPES) == set(SUBMISSIONS)
+    assert set(world.people) == {*ADVERSARIES, "a user, on that user"}
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_adversary(name: str, world: World) -> None:
+    adversary = world.people[name]
+    for activity_type in TYPES:
+        adversary.parameters(activity_type)
+    before = world.state("policy_evaluation")
+    answers = {activity_type: tried(adversary, activity_type) for activity_type in TYPES}
+    assert answers == dict.fromkeys(TYPES, ADVERSARIES[name])
+    assert world.state("policy_evaluation") == before
+
+
+def test_what_users_may_do_to_themselves(world: World) -> None:
+    """Each allowed thing is done, so this is no adversary; everything else is denied and changes nothing."""
+    oneself = world.people["a user, on that user"]
+    for activity_type in TYPES:
+        oneself.parameters(activity_type)
+    before = world.state("policy_evaluation")
+    denied = {each: tried(oneself, each) for each in TYPES if each not in EXCEPTIONS}
+    assert denied == dict.fromkeys(denied, DENIED)
+    assert world.state("policy_evaluation") == before
+    assert {each: tried(oneself, each) for each in EXCEPTIONS} == EXCEPTIONS
