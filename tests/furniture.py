@@ -68,7 +68,8 @@ class Furniture:
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
 
 
-NOWHERE = Furniture(**{one.name: new_id() for one in fields(Furniture) if one.name != "fresh"})
+_IDS: dict[str, Any] = {one.name: new_id() for one in fields(Furniture) if one.name != "fresh"}
+NOWHERE = Furniture(**_IDS)
 """Ids of nothing, for requests that are refused before anything is looked up."""
 
 
@@ -97,7 +98,7 @@ def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
 
 
 class _Fresh:
-    """Makes records in the root user's organization; credentials are those of `holder`, who may do nothing but vote."""
+    """Makes records in the root user's organization. The holder has the credentials, and may do nothing but vote."""
 
     def __init__(self, root: Caller, holder: Caller) -> None:
         self._root = root

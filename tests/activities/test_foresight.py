@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import PermissionDenied
 from tests.activities.company import Company
+from tests.activities.memory_store import MemoryStore
 
 Told = Activity | BaseException
 Send = Callable[[], Awaitable[Activity]]
@@ -23,6 +25,12 @@ def company() -> Company:
     people = Company("Root", "Ana", "Ben", root=["Root"])
     people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")
     return people
+
+
+async def handed_in_by(store: MemoryStore, many: int) -> None:
+    for _ in range(100):
+        if store.handed_in < many:
+            await asyncio.sleep(0)
 
 
 def on_top_of(people: Company, lost: Send, second: Send) -> Told:
@@ -36,17 +44,16 @@ def on_top_of(people: Company, lost: Send, second: Send) -> Told:
 
     async def run() -> Told:
         store.interfere = interfere
-        handed_in = store.handed_in
+        before = store.handed_in
         losing = asyncio.ensure_future(lost())
-        while store.handed_in == handed_in:
-            await asyncio.sleep(0)
+        await handed_in_by(store, before + 1)
         assert store.newest is not None
         assert store.newest.activity is not None
         doomed.add(store.newest.activity.fingerprint)
         answering = asyncio.ensure_future(second())
         await asyncio.sleep(0)
         while not losing.done():
-            if store.handed_in > handed_in + 2:
+            if store.handed_in > before + 2:
                 losing.cancel()
             await asyncio.sleep(0)
         (answer,) = await asyncio.gather(answering, return_exceptions=True)
@@ -55,7 +62,7 @@ def on_top_of(people: Company, lost: Send, second: Send) -> Told:
     return asyncio.run(run())
 
 
-def sending(people: Company, who: str, name: str, parameters: dict[str, object]) -> Send:
+def sending(people: Company, who: str, name: str, parameters: dict[str, Any]) -> Send:
     body, caller = people.body(name, parameters), people.caller(who)
     return lambda: people.sending(caller, name, body)
 
@@ -68,7 +75,7 @@ def test_an_activity_that_fails_only_there() -> None:
     answer = on_top_of(
         people,
         sending(people, "Root", "create_user_tag", tag),
-        sending(people, "Ben", "approve_activity", dict(approval)),
+        sending(people, "Ben", "approve_activity", approval),
     )
     assert isinstance(answer, Activity)
     assert answer.status is ActivityStatus.COMPLETED, "no tag of this name ever was"
@@ -79,7 +86,7 @@ def test_a_permission_that_is_there_only_there() -> None:
     policy = {"policyName": "p", "effect": "EFFECT_ALLOW", "consensus": "approvers.count() >= 2"}
     answer = on_top_of(
         people,
-        sending(people, "Root", "create_policy", dict(policy)),
+        sending(people, "Root", "create_policy", policy),
         sending(people, "Ben", "create_wallet", {"walletName": "w", "accounts": []}),
     )
     assert isinstance(answer, PermissionDenied), answer
@@ -90,7 +97,7 @@ def test_a_denial_that_is_there_only_there() -> None:
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
     answer = on_top_of(
         people,
-        sending(people, "Root", "create_policy", dict(policy)),
+        sending(people, "Root", "create_policy", policy),
         sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []}),
     )
     assert isinstance(answer, Activity), answer
@@ -102,8 +109,8 @@ def test_a_refusal_that_holds_only_there() -> None:
     tag = {"userTagName": "x", "userIds": []}
     answer = on_top_of(
         people,
-        sending(people, "Root", "create_user_tag", dict(tag)),
-        sending(people, "Root", "create_user_tag", dict(tag)),
+        sending(people, "Root", "create_user_tag", tag),
+        sending(people, "Root", "create_user_tag", tag),
     )
     assert isinstance(answer, Activity), answer
 
@@ -121,14 +128,13 @@ def test_a_caller_who_is_gone_only_there() -> None:
 def test_what_does_come_to_be_counts() -> None:
     people = company()
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
-    first = sending(people, "Root", "create_policy", dict(policy))
+    first = sending(people, "Root", "create_policy", policy)
     second = sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []})
-    handed_in = people.stores[0].handed_in
+    before = people.stores[0].handed_in
 
     async def both() -> Told:
         leading = asyncio.ensure_future(first())
-        while people.stores[0].handed_in == handed_in:
-            await asyncio.sleep(0)
+        await handed_in_by(people.stores[0], before + 1)
         _, answer = await asyncio.gather(leading, second(), return_exceptions=True)
         return answer
 

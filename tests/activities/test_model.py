@@ -39,14 +39,14 @@ CONDITIONS = [
     "activity.params.user_ids.count() == 1",
 ]
 FEATURES = ["FEATURE_NAME_EMAIL_AUTH", "FEATURE_NAME_SMS_AUTH"]
-MFA_TYPES = ["AUTHENTICATION_TYPE_API_KEY", "AUTHENTICATION_TYPE_EMAIL_OTP"]
+MFA_TYPES = ["AUTHENTICATION_TYPE_API_KEY"] * 4 + ["AUTHENTICATION_TYPE_EMAIL_OTP"]
 
 picks = st.integers(0, 11)
 few = st.lists(picks, max_size=3)
 
 
 class Life(RuleBasedStateMachine):
-    """Numbers pick from what there is at that moment; a refusal is as good an answer as any, and changes nothing."""
+    """Numbers pick from what there is. A refusal is as good an answer as any, and changes nothing."""
 
     @initialize(threshold=st.integers(1, 2))
     def founding(self, threshold: int) -> None:
@@ -183,12 +183,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks, type_=st.sampled_from(MFA_TYPES))
     def asks_for_proofs(self, who: int, number: int, type_: str) -> None:
-        steps = [{"any": [{"type": MFA_TYPES[0]}]}, {"any": [{"type": type_}]}]
+        steps = [{"any": [{"type": MFA_TYPES[0]}]}, {"any": [{"type": type_}]}][number % 2 :]
         policy = {"mfaPolicyName": "m", "condition": CONDITIONS[number % 4], "order": number}
         asked = {"userId": self.user_id(number), "requiredAuthenticationMethods": steps}
         self.submit(who, "create_mfa_policy", policy | asked)
 
-    @rule(who=picks, threshold=st.integers(0, 3), numbers=few)
+    @rule(who=picks, threshold=st.integers(0, 2), numbers=st.lists(picks, min_size=1, max_size=4))
     def changes_the_quorum(self, who: int, threshold: int, numbers: list[int]) -> None:
         members = [self.user_id(number) for number in numbers]
         self.submit(who, "update_root_quorum", {"threshold": threshold, "userIds": members})
@@ -203,6 +203,15 @@ class Life(RuleBasedStateMachine):
         if waiting:
             asked = {"fingerprint": self.pick(waiting, number)}
             self.submit(who, "approve_activity" if approves else "reject_activity", asked)
+
+    @rule(number=picks)
+    def everybody_approves(self, number: int) -> None:
+        waiting = [one.fingerprint for one in self.company.activities() if not is_final(one.status)]
+        if waiting:
+            asked = {"fingerprint": self.pick(waiting, number)}
+            for who in range(len(self.company.organization.users)):
+                self.submit(who, "approve_activity", asked)
+                self.submit(who + len(self.company.organization.users), "approve_activity", asked)
 
     @rule(by=st.sampled_from([1_000, 120_000, DAY_MS]))
     def time_goes_on(self, by: int) -> None:
@@ -273,8 +282,8 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(
-    max_examples=int(os.environ.get("KEYSTEAD_TEST_MODEL_EXAMPLES", "50")),
-    stateful_step_count=30,
+    max_examples=int(os.environ.get("KEYSTEAD_TEST_MODEL_EXAMPLES", "100")),
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

@@ -16,7 +16,9 @@ const ownKeys = {
 };
 
 function sdkServer(keys = ownKeys) {
-  const client = new Turnkey({ apiBaseUrl: baseUrl, defaultOrganizationId: organizationId, ...keys }).apiClient();
+  const activityPoller = { intervalMs: 50, numRetries: 10 };
+  const config = { apiBaseUrl: baseUrl, defaultOrganizationId: organizationId, activityPoller, ...keys };
+  const client = new Turnkey(config).apiClient();
   return {
     as: sdkServer,
     activityTimes: "object",

@@ -61,9 +61,10 @@ def tried(somebody: Somebody, activity_type: str) -> tuple[int, str]:
     response = somebody.caller.submit(operation.name, parameters, type=activity_type)
     if response.status_code == 200:
         return 200, ""
-    refusal(response)
-    detail = response.json()["details"][0]
-    return response.status_code, detail.get("turnkeyErrorCode", detail["@type"])
+    status, _ = refusal(response)
+    for detail in response.json()["details"]:
+        return status, detail.get("turnkeyErrorCode", detail["@type"])
+    return status, ""
 
 
 TYPES = [name for operation in CATALOGUE for name in operation.activity_types]

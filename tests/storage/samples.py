@@ -249,6 +249,7 @@ def an_evaluation(organization_id: str, activity_id: str) -> Evaluation:
         created_at=NOW,
         verdict="DENY",
         rule="policies",
+        policy_ids=(),
     )
 
 

@@ -62,6 +62,22 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
     asyncio.run(run())
 
 
+def test_of_two_revisions_in_one_group_the_first_wins(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            for _ in range(5):
+                activity = await waiting(store, road)
+                rivals = [approved(activity, voter) for voter in (GRACE, EDA)]
+                commits = [of(rivals[0]), road.step(), of(rivals[1]), road.step()]
+                outcomes = await asyncio.gather(*map(store.commit, commits))
+                assert outcomes == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
+                assert await store.activity(road.head.id, activity.id) == rivals[0]
+            assert await store.organization(road.head.id) == road.head
+
+    asyncio.run(run())
+
+
 async def _vote(store: DatabaseStore, organization_id: str, activity_id: str, voter: User, count: int) -> list[int]:
     """Approve `count` times, each time from what is there, again where another was first."""
     won: list[int] = []
@@ -79,7 +95,7 @@ def _vote_in_process(
 ) -> None:
     async def run() -> list[int]:
         async with opened(database) as store:
-            return await _vote(store, organization_id, activity_id, voter, 40)
+            return await _vote(store, organization_id, activity_id, voter, 25)
 
     found.put(asyncio.run(run()))
 
@@ -103,19 +119,19 @@ def test_every_revision_has_one_winner_between_processes(database: str) -> None:
 
     async def meanwhile() -> list[int]:
         async with opened(database) as store:
-            return await _vote(store, organization.id, activity.id, voters[2], 40)
+            return await _vote(store, organization.id, activity.id, voters[2], 25)
 
     won = asyncio.run(meanwhile()) + [revision for _ in processes for revision in answers.get(timeout=60)]
     for process in processes:
         process.join()
-    assert sorted(won) == list(range(1, 121))
+    assert sorted(won) == list(range(1, 76))
 
     async def check() -> None:
         async with opened(database) as store:
             newest = await store.activity(organization.id, activity.id)
             assert newest is not None
-            assert newest.revision == 120
-            assert len(newest.proofs) == 121
+            assert newest.revision == 75
+            assert len(newest.proofs) == 76
             assert {vote.user_id for vote in newest.votes[1:]} == {voter.user_id for voter in voters}
 
     asyncio.run(check())

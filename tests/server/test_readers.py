@@ -1,0 +1,69 @@
+"""Who may read: every query of the catalogue, asked by everybody; the allowed get the root user's answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.operations import CATALOGUE
+from tests.callers import refusal
+from tests.examples import NEVER_FOUND, QUERIES
+from tests.server.test_adversaries import ADVERSARIES
+from tests.server.world import Somebody, World
+
+READERS = (
+    "a root user of the parent",
+    "a user of the parent",
+    "a user without rights",
+    "a user without rights in a sub-organization",
+    "a user taken out of the root quorum",
+    "a user who may do something else",
+    "a user whom a policy denies what another allows",
+    "a user, on that user",
+)
+"""Everybody else of the adversaries may read nothing."""
+
+NAMES = [operation.name for operation in CATALOGUE if operation.kind == "query"]
+ABOUT_THE_CALLER = frozenset({"whoami"})
+FINDS_ITSELF = {("a root user of a sub-organization", "whoami")}
+"""Who is meant although the organization is not theirs: a sub-organization's user, asking with the parent's id."""
+
+
+def asked(somebody: Somebody, name: str) -> tuple[int, object]:
+    """Status, and the answer, or the machine code of the refusal."""
+    response = somebody.caller.ask(name, **QUERIES[name](somebody.furniture))
+    if response.status_code == 200:
+        return 200, response.json()
+    details = response.json()["details"]
+    return refusal(response)[0], details[0]["turnkeyErrorCode"] if details else ""
+
+
+def test_everybody_asks(world: World) -> None:
+    assert set(NAMES) == set(QUERIES)
+    assert set(READERS) <= set(world.people)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reader(name: str, world: World) -> None:
+    reader = world.people[name]
+    root = next(one for one in (world.root, world.sub_root) if one.organization_id == reader.caller.organization_id)
+    as_root = Somebody(root, reader.furniture)
+    for query in NAMES:
+        status, answer = asked(reader, query)
+        assert status == (404 if query in NEVER_FOUND else 200), query
+        if query not in ABOUT_THE_CALLER:
+            assert (status, answer) == asked(as_root, query), query
+
+
+@pytest.mark.parametrize("name", [name for name in ADVERSARIES if name not in READERS])
+def test_no_reader(name: str, world: World) -> None:
+    stranger, before = world.people[name], world.state()
+    answers = {query: asked(stranger, query) for query in NAMES if (name, query) not in FINDS_ITSELF}
+    assert answers == dict.fromkeys(answers, ADVERSARIES[name])
+    assert world.state() == before
+
+
+def test_whoami_of_a_sub_organizations_user_who_names_the_parent(world: World) -> None:
+    status, answer = asked(world.people["a root user of a sub-organization"], "whoami")
+    assert isinstance(answer, dict)
+    assert (status, answer["userId"]) == (200, world.sub_root.user_id)
+    assert answer["organizationId"] == world.sub_root.organization_id

@@ -1,0 +1,89 @@
+"""How waiting commits become one transaction: in one order, each row once; or not at all, where they contradict."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from keystead.activities.store import Commit
+from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
+from keystead.organizations.organization import ContractInterface, Remove
+from keystead.storage.groups import Group, gather
+from keystead.storage.rows import of_commit
+from tests.storage.roads import Road, approved, of
+from tests.storage.samples import a_user, an_activity, an_interface, an_organization
+
+GRACE, EDA = a_user("Grace"), a_user("Eda")
+
+
+def gathered(*commits: Commit) -> Group | None:
+    return gather([of_commit(commit) for commit in commits])
+
+
+def test_every_process_locks_in_the_same_order() -> None:
+    organizations = [an_organization() for _ in range(4)]
+    steps = [Road(organization).step() for organization in organizations]
+    revisions = [of(approved(an_activity(organization), GRACE)) for organization in organizations * 2]
+    commits = [*steps, *revisions]
+    for seed in range(5):
+        random.Random(seed).shuffle(commits)
+        group = gathered(*commits)
+        assert group is not None
+        moved = [move.organization_id for move in group.moves]
+        revised = [(revision.organization_id, revision.activity_id) for revision in group.revisions]
+        asked = [(row[0], row[2]) for row in group.rows["activity"]]
+        assert moved == sorted(organization.id for organization in organizations)
+        assert (len(revised), len(asked)) == (8, 4)
+        assert (revised, asked) == (sorted(revised), sorted(asked))
+
+
+def test_an_activity_is_revised_once() -> None:
+    activity = an_activity(an_organization())
+    first = approved(activity, GRACE)
+    assert gathered(of(first)) is not None
+    for second in (approved(activity, EDA), approved(first, EDA)):
+        assert gathered(of(first), of(second)) is None
+
+
+def test_a_chain_that_breaks() -> None:
+    road, beside = [Road(organization) for organization in [an_organization()] * 2]
+    first, second = road.step(), road.step()
+    assert gathered(first, second) is not None
+    assert gathered(second, first) is None
+    assert gathered(first, beside.step()) is None
+
+
+def test_nothing_comes_after_a_dissolution() -> None:
+    road = Road(an_organization())
+    before, end = road.step(), road.step(attachments=(Dissolution(),))
+    group = gathered(before, end)
+    assert group is not None
+    assert group.dissolved == [road.head.id]
+    assert gathered(end, road.step()) is None
+
+
+def test_only_the_last_state_of_a_row_is_written() -> None:
+    ada = a_user()
+    road = Road(an_organization(users=(ada,)))
+    interface = an_interface()
+    commits = [
+        road.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
+        *[road.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
+        road.step(Remove(ContractInterface, interface.id), attachments=(RemovedInterfaceText(interface.id),)),
+    ]
+    group = gathered(*commits)
+    assert group is not None
+    assert group.gone["interface_text"] == [(road.head.id, interface.id)]
+    assert "interface_text" not in group.rows
+    assert names(group.rows["lookup"]) == ["Ida"]
+    assert names(group.gone["lookup"]) == ["Ada", "Eda"]
+    written = {row[2]: row for row in group.rows["record"]}
+    assert len(written) == len(group.rows["record"]) == 2
+    assert written[interface.id][3:] == (road.head.version.number, b"")
+    assert written[ada.user_id][3] == road.head.version.number - 1
+
+
+def names(lookups: Sequence[tuple[str, ...]]) -> list[str]:
+    return sorted(value for kind, value, *_ in lookups if kind == "user_name")
