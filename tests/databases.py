@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Database(ABC):
-    """A migrated database at `url`. Close it when done."""
+    """A migrated database at `url`. Close it when done; it opens again when it is asked."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -116,19 +116,21 @@ class SqliteDatabase(Database):
 class PostgresDatabase(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self._runner = asyncio.Runner()
+        self._runner: asyncio.Runner | None = None
         self._connection: Any = None
 
     def rows(self, sql: str) -> Rows:
+        self._runner = self._runner or asyncio.Runner()
         return self._runner.run(self._fetch(sql))
 
     async def _fetch(self, sql: str) -> Rows:
-        if self._connection is None or self._connection.is_closed():
+        if self._connection is None:
             self._connection = await asyncpg.connect(self.url)
         return [tuple(row) for row in await self._connection.fetch(sql)]
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.terminate()
-            self._connection = None
-        self._runner.close()
+        if self._runner is not None:
+            if self._connection is not None:
+                self._connection.terminate()
+            self._runner.close()
+        self._runner = self._connection = None

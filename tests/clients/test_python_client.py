@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from turnkey_api_key_stamper import ApiKeyStamper, ApiKeyStamperConfig
+
 from tests.clients.live import Live
 from tests.clients.passkey import new_passkey
-from turnkey_api_key_stamper import ApiKeyStamper, ApiKeyStamperConfig
 
 ERC20 = Path(__file__).with_name("erc20.json").read_text()
 ETHEREUM = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from tests.clients.live import Live
 from tests.clients.test_python_client import api_key, client_with, new_key, sdk, unique
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.clients.live import Live
 from tests.clients.passkey import new_passkey
 

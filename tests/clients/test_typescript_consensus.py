@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+
 from tests.clients.live import Live
 from tests.clients.test_typescript import HERE, node
 

@@ -12,9 +12,9 @@ from tests.servers import Installation, Server
 def test_kill_in_a_loop(installation: Installation, start: Callable[..., Server]) -> None:
     server = start(installation, **NO_TAG_LIMIT)
     load = Load([server.caller])
-    for _ in range(4):
+    for _ in range(3):
         with load:
-            load.wait_for(60)
+            load.wait_for(40)
             server.kill()
         server.start()
         load.send_unanswered_again(server.caller)

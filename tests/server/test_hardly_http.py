@@ -109,3 +109,22 @@ def test_two_requests_in_one_packet(caller: Caller, server: Server) -> None:
         connection.sendall(framed(caller) + last)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert answer.count(caller.user_id.encode()) == 2
+
+
+def test_a_large_body_is_read_past_so_that_its_sender_sees_the_answer(server: Server) -> None:
+    """Most clients send everything before they read; a connection closed meanwhile would be all they see."""
+    head = b"POST /public/v1/query/whoami HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n"
+    for size in (2_000_000, 20_000_000):
+        assert raw(server, head % size, b"x" * size).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_large_body_is_refused_before_it_is_sent_where_the_client_asks(server: Server) -> None:
+    head = b"POST /public/v1/query/whoami HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\n"
+    answer = raw(server, head + b"Content-Length: 20000000\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"100 Continue" not in answer
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(caller: Caller, server: Server) -> None:
+    answer = raw(server, framed(caller, b"Expect: 100-continue"))
+    assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")

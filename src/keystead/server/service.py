@@ -5,6 +5,7 @@ Here: what must hold before a server may answer, and health. Not here: HTTP (`ap
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -187,4 +188,10 @@ class Service:
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation answered here."""
-        return encode(openapi_document(CATALOGUE))
+        return _openapi_bytes()
+
+
+@functools.cache
+def _openapi_bytes() -> bytes:
+    """Made once: it takes as long as a hundred queries, and anyone may ask."""
+    return encode(openapi_document(CATALOGUE))

@@ -1,0 +1,43 @@
+"""Several worker processes on one port: they stop together, and one that dies is replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.faults.load import NO_TAG_LIMIT, Load, check_record
+from tests.servers import Installation, Server
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+
+
+def worker_ids(server: Server) -> list[int]:
+    children = [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+    return [pid for pid in children if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_workers(installation: Installation, start: Callable[..., Server]) -> None:
+    server = start(installation, workers=2, **NO_TAG_LIMIT)
+    first, second = worker_ids(server)
+    load = Load([server.caller], threads=4)
+    with load:
+        load.wait_for(20)
+        os.kill(first, signal.SIGKILL)
+        while len(alive := worker_ids(server)) < 2 or first in alive:
+            time.sleep(0.05)
+    with httpx.Client(base_url=server.base_url) as fresh:
+        assert fresh.get("/readyz").status_code == 200
+    assert second in worker_ids(server)
+    load.send_unanswered_again(server.caller)
+    with load:
+        load.wait_for(20)
+        server.interrupt()
+    assert server.wait() == 0
+    assert load.refused == []
+    check_record(installation.database, installation.organization_id, load.acknowledged)
