@@ -14,11 +14,14 @@ import asyncpg
 import pytest
 
 from keystead.storage.schema import migrate
+from keystead.testing import DevelopmentServer
 from tests.callers import Caller
 from tests.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.furniture import Furniture, furnish
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
+
+pytest_plugins = ["pytester"]
 
 ENGINES = ("sqlite", "postgres")
 MakeDatabase = Callable[[], Database]
@@ -132,17 +135,17 @@ def start(tmp_path: Path) -> Iterator[StartServer]:
 class LiveServer:
     """A development server as published clients see it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: DevelopmentServer) -> None:
+        credentials = server.credentials
+        assert credentials.user_id is not None
         self.base_url = server.base_url
-        self.organization_id = server.installation.organization_id
-        self.user_id = server.installation.user_id
-        self.api_public_key = server.installation.key.public_key
-        self.api_private_key = server.installation.key.private_key
+        self.organization_id = credentials.organization_id
+        self.user_id = credentials.user_id
+        self.api_public_key = credentials.api_public_key
+        self.api_private_key = credentials.api_private_key
 
 
 @pytest.fixture(scope="session")
-def live(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    installation = found_installation(make_sqlite(), mode="dev")
-    with running(installation, tmp_path_factory.mktemp("live") / "log") as server:
-        yield LiveServer(server)
-    installation.database.close()
+def live(keystead: DevelopmentServer) -> LiveServer:
+    """The server of the pytest plugin, which users of the package get too."""
+    return LiveServer(keystead)

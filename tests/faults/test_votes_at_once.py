@@ -1,17 +1,15 @@
-"""Votes at the same instant, and rules and people that vanish meanwhile: one end, one execution, one vote a user."""
+"""Votes at the same instant, and rules and people that vanish meanwhile: one end, one execution, one vote each."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
 from tests.callers import Caller, answered, refusal
-from tests.conftest import MakeDatabase
 from tests.faults.company import (
     Company,
     Move,
@@ -24,7 +22,7 @@ from tests.faults.company import (
     root_user,
     with_another_key,
 )
-from tests.servers import Server, found_installation, running
+from tests.servers import Server
 
 ROUNDS = 5
 COMPLETED, REJECTED, OPEN = (f"ACTIVITY_STATUS_{end}" for end in ("COMPLETED", "REJECTED", "CONSENSUS_NEEDED"))
@@ -61,16 +59,6 @@ RACES = [
     Race("the proposer is deleted", "PAB", 2, (approves("A"), deletes_user("P")), frozenset({COMPLETED, OPEN})),
     Race("an approver is deleted", "PA", 2, (approves("A"), deletes_user("A")), frozenset({COMPLETED, OPEN})),
 ]
-
-
-@pytest.fixture(scope="module")
-def servers(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]]:
-    """Two processes on one database."""
-    installation = found_installation(make_database())
-    logs = tmp_path_factory.mktemp("votes")
-    with ExitStack() as stack:
-        yield [stack.enter_context(running(installation, logs / str(number))) for number in range(2)]
-    installation.database.close()
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -1,0 +1,118 @@
+"""What was taken away at one server is gone at the other the moment that the first has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from keystead.stamps.signing import generate_api_key
+from tests.callers import Caller, answered, api_key_params, refusal, unique
+from tests.furniture import policy_params
+from tests.servers import Server
+
+ROUNDS = 10
+
+
+class Scene(NamedTuple):
+    """`user` may make tags until the revocation, which is what the root user submits."""
+
+    user: Caller
+    operation: str
+    parameters: dict[str, Any]
+
+
+def _allowed(root: Caller, **members: Any) -> tuple[Caller, str]:
+    """A user with a policy that allows everything, and the policy's id."""
+    user = root.new_user(**members)
+    policy = policy_params(condition="", consensus=f"approvers.any(u, u.id == '{user.user_id}')")
+    return user, root.result("create_policy", policy)["policyId"]
+
+
+def policy_deleted(root: Caller) -> Scene:
+    user, policy_id = _allowed(root)
+    return Scene(user, "delete_policy", {"policyId": policy_id})
+
+
+def policy_narrowed(root: Caller) -> Scene:
+    user, policy_id = _allowed(root)
+    changed = {"policyId": policy_id, "policyCondition": "activity.kind == 'CREATE_WALLET'"}
+    return Scene(user, "update_policy", changed)
+
+
+def policy_added(root: Caller) -> Scene:
+    user, _ = _allowed(root)
+    consensus = f"approvers.any(u, u.id == '{user.user_id}')"
+    return Scene(user, "create_policy", policy_params(effect="EFFECT_DENY", condition="", consensus=consensus))
+
+
+def tag_taken_off(root: Caller) -> Scene:
+    user = root.new_user()
+    tag = {"userTagName": unique("tag"), "userIds": [user.user_id]}
+    tag_id = root.result("create_user_tag", tag)["userTagId"]
+    consensus = f"approvers.any(u, u.tags.contains('{tag_id}'))"
+    root.submitted("create_policy", policy_params(condition="", consensus=consensus))
+    taken_off = {"userTagId": tag_id, "addUserIds": [], "removeUserIds": [user.user_id]}
+    return Scene(user, "update_user_tag", taken_off)
+
+
+def user_deleted(root: Caller) -> Scene:
+    user, _ = _allowed(root)
+    return Scene(user, "delete_users", {"userIds": [user.user_id]})
+
+
+def key_deleted(root: Caller) -> Scene:
+    user, _ = _allowed(root)
+    key = generate_api_key()
+    keys = {"userId": user.user_id, "apiKeys": [api_key_params(key.public_key)]}
+    made = root.result("create_api_keys", keys)
+    return Scene(user.with_key(key, user.user_id), "delete_api_keys", {"userId": user.user_id, **made})
+
+
+def out_of_the_quorum(root: Caller) -> Scene:
+    user = root.new_user()
+    root.submitted("update_root_quorum", {"threshold": 1, "userIds": [root.user_id, user.user_id]})
+    return Scene(user, "update_root_quorum", {"threshold": 1, "userIds": [root.user_id]})
+
+
+def threshold_raised(root: Caller) -> Scene:
+    """In a sub-organization, whose quorum nobody else needs: the user alone is enough no longer."""
+    key, other = generate_api_key(), generate_api_key()
+    users = [
+        {"userName": name, "apiKeys": [api_key_params(each.public_key)], "authenticators": [], "oauthProviders": []}
+        for name, each in (("one", key), ("two", other))
+    ]
+    asked = {"subOrganizationName": unique("sub"), "rootUsers": users, "rootQuorumThreshold": 1}
+    made = root.result("create_sub_organization", asked)
+    user = root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
+    return Scene(user, "update_root_quorum", {"threshold": 2, "userIds": made["rootUserIds"]})
+
+
+REVOCATIONS: list[tuple[Callable[[Caller], Scene], int]] = [
+    (policy_deleted, 403),
+    (policy_narrowed, 403),
+    (policy_added, 403),
+    (tag_taken_off, 403),
+    (user_deleted, 401),
+    (key_deleted, 401),
+    (out_of_the_quorum, 403),
+    (threshold_raised, 200),
+]
+
+
+@pytest.mark.parametrize(("scene_of", "status"), REVOCATIONS, ids=[one.__name__ for one, _ in REVOCATIONS])
+def test_revocation(scene_of: Callable[[Caller], Scene], status: int, servers: list[Server]) -> None:
+    """By turns at either server. Where the last is still answered 200, the activity waits for others."""
+    for number in range(ROUNDS):
+        here, there = (servers[(number + offset) % 2] for offset in range(2))
+        scene = scene_of(here.caller)
+        user = Caller(there.http, scene.user.organization_id, scene.user.user_id, scene.user.key)
+        assert user.submitted("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+        revoking = here.caller if user.organization_id == here.caller.organization_id else scene.user
+        revoking.submitted(scene.operation, scene.parameters)
+        response = user.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+        if status == 200:
+            assert answered(response)["activity"]["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
+        else:
+            assert refusal(response)[0] == status
