@@ -237,9 +237,13 @@ def test_a_key_that_goes_while_its_request_is_under_way() -> None:
     caller = company.caller("Ben", "further")
     key_id = company.user("Ben").api_keys[-1].api_key_id
     company.result("Root", "delete_api_keys", {"userId": company.user_ids["Ben"], "apiKeyIds": [key_id]})
+    body = company.body("approve_activity", {"fingerprint": activity.fingerprint})
     with pytest.raises(Unauthenticated):
-        body = company.body("approve_activity", {"fingerprint": activity.fingerprint})
         company.run(company.sending(caller, "approve_activity", body))
+    company.result("Root", "create_api_keys", {"userId": company.user_ids["Cy"], "apiKeys": [_key("further")]})
+    with pytest.raises(Unauthenticated):
+        company.run(company.sending(caller, "approve_activity", body))
+    assert activity in company.activities()
 
 
 def test_approvals_lapse() -> None:

@@ -12,7 +12,7 @@ from tests.callers import Caller, answered, api_key_params, refusal, unique
 from tests.furniture import policy_params
 from tests.servers import Server
 
-ROUNDS = 10
+ROUNDS = 4
 
 
 class Scene(NamedTuple):
