@@ -67,4 +67,3 @@ def test_log_that_cannot_be_written(installation: Installation, start: Callable[
         assert caller.asked("whoami")["userId"] == caller.user_id
         if number % 100 == 0:
             caller.submitted("create_user_tag", {"userTagName": str(number), "userIds": []})
-    assert server.stop() == 0

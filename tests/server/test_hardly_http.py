@@ -126,5 +126,5 @@ def test_a_large_body_is_refused_before_it_is_sent_where_the_client_asks(server:
 
 
 def test_a_client_that_asks_first_is_told_to_go_on(caller: Caller, server: Server) -> None:
-    answer = raw(server, framed(caller, b"Expect: 100-continue"))
+    answer = raw(server, framed(caller, b"Expect: 100-continue", b"Connection: close"))
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")

@@ -1,0 +1,132 @@
+"""Settings from the environment, browser origins, and what must hold before a server may answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from keystead.keys.sealing import MasterKey
+from keystead.server.cors import CorsPolicy
+from keystead.server.service import NotReady, open_checked
+from keystead.server.settings import NAMES, Settings, SettingsError, from_environment
+from tests.conftest import MakeDatabase
+from tests.databases import Database, SqliteDatabase
+from tests.servers import Installation, found_installation
+
+URL = {"KEYSTEAD_DATABASE_URL": "sqlite:///x"}
+
+
+def test_defaults() -> None:
+    assert from_environment(URL) == Settings(database_url="sqlite:///x")
+
+
+@pytest.mark.parametrize("field", msgspec.structs.fields(Settings), ids=lambda field: field.name)
+def test_every_setting_has_a_variable(field: Any) -> None:
+    name = f"KEYSTEAD_{field.name.upper()}"
+    assert name in NAMES
+    default = "" if field.required else field.default
+    assert getattr(from_environment(URL | {name: str(default)}), field.name) == default
+
+
+def test_what_others_read_is_let_be() -> None:
+    others = {"KEYSTEAD_BASE_URL": "x", "KEYSTEAD_API_PRIVATE_KEY": "x", "PATH": "x", "keystead_port": "x"}
+    assert from_environment(URL | others) == from_environment(URL)
+
+
+BAD = [
+    ({}, "no database: give --database-url or KEYSTEAD_DATABASE_URL"),
+    (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
+    (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
+    (URL | {"KEYSTEAD_PORT": ""}, "setting KEYSTEAD_PORT: "),
+    (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: "),
+    (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: "),
+    (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: "),
+]
+
+
+@pytest.mark.parametrize(("variables", "message"), BAD, ids=[message for _, message in BAD])
+def test_bad(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        from_environment(variables)
+
+
+def test_settings_do_not_show_their_secrets() -> None:
+    settings = Settings(database_url="postgresql://me:secret@host/db", master_key="ab" * 32)
+    assert "secret" not in repr(settings) + str(settings)
+    assert "ab" * 32 not in repr(settings)
+
+
+ORIGINS = [
+    ("*", b"https://a.example", b"*"),
+    ("https://a.example", b"https://a.example", b"https://a.example"),
+    ("https://a.example, https://b.example", b"https://b.example", b"https://b.example"),
+    ("https://a.example", b"https://b.example", None),
+    ("https://a.example", b"https://a.example.evil.example", None),
+    ("https://a.example", b"null", None),
+    ("", b"https://a.example", None),
+]
+
+
+@pytest.mark.parametrize(("setting", "origin", "allowed"), ORIGINS)
+def test_origins(setting: str, origin: bytes, allowed: bytes | None) -> None:
+    policy = CorsPolicy.of(setting)
+    assert dict(policy.headers(origin)).get(b"access-control-allow-origin") == allowed
+    assert bool(policy.preflight(origin)) == (allowed is not None)
+    assert (policy.headers(None), policy.preflight(None)) == ([], [])
+
+
+@pytest.fixture
+def installation(make_sqlite: MakeDatabase) -> Installation:
+    return found_installation(make_sqlite())
+
+
+def refusal_to_start(database: Database, installation: Installation, **settings: Any) -> str:
+    fitting = {"database_url": database.url, "master_key": installation.master_key.secret_text()}
+    with pytest.raises(NotReady) as refused:
+        asyncio.run(open_checked(Settings(**fitting | settings)))
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_no_tables(installation: Installation, tmp_path: Any) -> None:
+    database = SqliteDatabase(tmp_path / "empty.db")
+    database.rows("SELECT 1")
+    database.close()
+    assert "run keystead init" in refusal_to_start(database, installation)
+
+
+def test_no_organization(installation: Installation, make_sqlite: MakeDatabase) -> None:
+    assert "holds no organization yet" in refusal_to_start(make_sqlite(), installation)
+
+
+def test_no_database(installation: Installation, tmp_path: Any) -> None:
+    assert "does not answer" in refusal_to_start(SqliteDatabase(tmp_path / "missing.db"), installation)
+    assert not (tmp_path / "missing.db").exists()
+
+
+def test_an_unreachable_database_is_not_quoted(installation: Installation, make_sqlite: MakeDatabase) -> None:
+    url = "postgresql://me:password@127.0.0.1:1/db"
+    assert "password" not in refusal_to_start(make_sqlite(), installation, database_url=url)
+
+
+def test_data_of_the_other_mode(installation: Installation) -> None:
+    assert "refused by keystead dev" in refusal_to_start(installation.database, installation, mode="dev")
+
+
+MASTER_KEYS: list[tuple[dict[str, str], str]] = [
+    ({"master_key": ""}, "no master key"),
+    ({"master_key": "secret"}, "KEYSTEAD_MASTER_KEY"),
+    ({"master_key": "", "master_key_file": "/nonexistent"}, "does not exist"),
+    ({"master_key": MasterKey.generate().secret_text()}, "another installation's key"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), MASTER_KEYS, ids=[message for _, message in MASTER_KEYS])
+def test_master_key(settings: dict[str, str], message: str, installation: Installation) -> None:
+    refused = refusal_to_start(installation.database, installation, **settings)
+    assert message in refused
+    assert "secret" not in refused
