@@ -98,7 +98,7 @@ def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
 
 
 class _Fresh:
-    """Makes records in the root user's organization. The holder has the credentials, and may do nothing but vote."""
+    """Makes records in the root user's organization. The holder has the credentials and may only vote."""
 
     def __init__(self, root: Caller, holder: Caller) -> None:
         self._root = root

@@ -54,8 +54,8 @@ def signers(live: Live, root: Any) -> Iterator[Signers]:
             notes="",
         )
     )
-    clients = [client_with(live, *key) for key in keys]
-    yield Signers(*clients, user_ids=(ana, ben), policy_id=policy.policyId)
+    first, second, outsider = (client_with(live, *key) for key in keys)
+    yield Signers(first, second, outsider, user_ids=(ana, ben), policy_id=policy.policyId)
     root.delete_policy(sdk().DeletePolicyBody(policyId=policy.policyId))
 
 

@@ -62,7 +62,7 @@ def founded(callers: Sequence[Caller], names: str, needed: int) -> Company:
         "consensus": f"approvers.filter(u, {counted}).count() >= {needed}",
     }
     policy_id = root.result("create_policy", policy)["policyId"]
-    tag = {"userTagName": unique("tag"), "userIds": []}
+    tag: dict[str, Any] = {"userTagName": unique("tag"), "userIds": []}
     activity = answered(people[names[0]].submit("create_user_tag", tag))["activity"]
     assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
     return Company(callers, people, policy_id, tag["userTagName"], activity)

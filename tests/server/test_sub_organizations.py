@@ -120,12 +120,12 @@ def test_filter(kind: str, parent: Caller, family: list[str], found: dict[str, t
 
 def test_contacts_that_nobody_verified(parent: Caller, found: dict[str, tuple[str, str]]) -> None:
     for kind in ("EMAIL", "PHONE_NUMBER"):
-        fields = {"filterType": kind, "filterValue": found[kind][0]}
+        fields: dict[str, Any] = {"filterType": kind, "filterValue": found[kind][0]}
         assert parent.asked("list_verified_suborgs", **fields) == {"organizationIds": []}
     assert refusal(parent.ask("list_verified_suborgs", filterType="NAME", filterValue="x"))[0] == 400
 
 
-BAD_FILTERS: list[tuple[dict[str, str], int]] = [
+BAD_FILTERS: list[tuple[dict[str, Any], int]] = [
     ({"filterType": "COLOUR", "filterValue": "red"}, 400),
     ({"filterType": "name", "filterValue": "x"}, 400),
     ({"filterType": "NAME"}, 400),
@@ -136,7 +136,7 @@ BAD_FILTERS: list[tuple[dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize(("fields", "status"), BAD_FILTERS, ids=str)
-def test_bad_filter(fields: dict[str, str], status: int, parent: Caller) -> None:
+def test_bad_filter(fields: dict[str, Any], status: int, parent: Caller) -> None:
     assert refusal(parent.ask("list_suborgs", **fields))[0] == status
 
 
