@@ -16,7 +16,7 @@ from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from tests.activities.company import Ids, PretendSigner, number_of
+from tests.activities.company import Ids, PretendSigner, id_numbered, number_of
 
 
 async def replayed(
@@ -29,7 +29,7 @@ async def replayed(
     organization, founded = founding, []
     for activity in sorted(completed, key=lambda one: allowed_by[one.id]):
         outcome = await _executed(activity, organization, allowed_by[activity.id] + 1, limits)
-        change = change_of(organization, outcome, activity.id)
+        change = change_of(organization, outcome, id_numbered(allowed_by[activity.id]))
         organization = organization if change is None else change.after
         if outcome.founds is not None:
             founded.append(outcome.founds.organization)

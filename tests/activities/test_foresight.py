@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import PermissionDenied
+from keystead.api.errors import InvalidRequest, PermissionDenied, Unavailable
 from tests.activities.company import Company
 from tests.activities.memory_store import MemoryStore
 
@@ -140,3 +142,41 @@ def test_what_does_come_to_be_counts() -> None:
 
     answer = asyncio.run(both())
     assert isinstance(answer, PermissionDenied), answer
+
+
+def test_two_servers_execute_one_activity_and_one_of_them_builds_on_its_own() -> None:
+    people = Company("Root", "Ana", "Ben", "Cy", root=["Root"], processes=2)
+    people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")
+    waiting = people.submit("Ana", "create_user_tag", {"userTagName": "x", "userIds": []})
+    approval = {"fingerprint": waiting.fingerprint}
+    here, there = people.stores
+    theirs: list[Commit] = []
+
+    def kept_back(commit: Commit) -> Unavailable:
+        theirs.append(commit)
+        return Unavailable("on its way")
+
+    there.interfere = kept_back
+    body = people.body("approve_activity", approval)
+    with pytest.raises(Unavailable):
+        people.run(people.sending(people.caller("Cy"), "approve_activity", body, process=1))
+
+    def theirs_first(commit: Commit) -> None:
+        if theirs:
+            assert here.handed_in == before + 2, "the second is handed in already, on top of the first"
+            people.database.write(theirs.pop())
+
+    here.interfere = theirs_first
+    before = here.handed_in
+    sends = [
+        sending(people, "Ben", "approve_activity", approval),
+        sending(people, "Root", "create_user_tag", {"userTagName": "y", "userIds": []}),
+    ]
+
+    async def both() -> list[Told]:
+        return await asyncio.gather(*[send() for send in sends], return_exceptions=True)
+
+    refused, made = asyncio.run(both())
+    assert isinstance(refused, InvalidRequest), refused
+    assert isinstance(made, Activity), made
+    assert sorted(tag.tag_name for tag in people.organization.tags.values()) == ["x", "y"]

@@ -24,7 +24,9 @@ from tests.faults.company import (
 )
 from tests.servers import Server
 
-ROUNDS = 5
+pytestmark = pytest.mark.xdist_group("two-servers")  # one worker, so that there are two servers
+
+ROUNDS = 4
 COMPLETED, REJECTED, OPEN = (f"ACTIVITY_STATUS_{end}" for end in ("COMPLETED", "REJECTED", "CONSENSUS_NEEDED"))
 SELECTIONS = {"approve_activity": "VOTE_SELECTION_APPROVED", "reject_activity": "VOTE_SELECTION_REJECTED"}
 

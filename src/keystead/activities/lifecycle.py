@@ -289,7 +289,7 @@ class Lifecycle:
             if recorded_envelope(activity.request).generate_app_proofs:
                 payloads = proof_payloads(activity, organization, outcome.derived, case.now_ms)
                 activity = replace(activity, app_proofs=await self._signer.prove(payloads))
-            change = changing.change_of(organization, outcome, activity.id)
+            change = changing.change_of(organization, outcome, said.id)
             founding = changing.founding_of(outcome)
         return Commit(
             organization_id=organization.id,
