@@ -75,7 +75,8 @@ def check(people: Company) -> None:
     for activity in people.activities():
         voters = [one.user_id for one in activity.votes]
         assert len(set(voters)) == len(voters)
-        assert (activity.id in changed_by) == (activity.status is COMPLETED)
+        said = {one.id for commit in commits for one in commit.evaluations if one.activity_id == activity.id}
+        assert len(said.intersection(changed_by)) == (activity.status is COMPLETED)
         assert bool(activity.result) == (activity.status is COMPLETED)
     found = people.database.lookups[people.id]
     assert found == by_what_found(organization, people.database.accounts.get(people.id, []))

@@ -34,11 +34,11 @@ def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
     return {version.result_key: msgspec.Raw(encode(outcome.result))}
 
 
-def change_of(organization: Organization, outcome: Outcome[Wire], activity_id: str) -> OrganizationChange | None:
+def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
     """The organization's next version; None if the outcome leaves it as it is."""
     if not outcome.changes and not outcome.attachments:
         return None
-    after = apply(organization, outcome.changes, Version(organization.version.number + 1, activity_id))
+    after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
     known = _found_by(organization, outcome.changes)
     found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments)
     return OrganizationChange(

@@ -253,9 +253,10 @@ class Lifecycle:
                 return None
             if mine:  # a further credential proves another method; the user's vote is the one already there
                 vote = next(one for one in activity.votes if one.user_id == voter.user_id)
+        others = tuple(one for one in activity.votes if one.user_id != voter.user_id)
         activity = replace(
             activity,
-            votes=(*(one for one in activity.votes if one.user_id != voter.user_id), vote),
+            votes=activity.votes if vote in activity.votes else (*others, vote),
             proofs=(*activity.proofs, proof),
             revision=activity.revision + 1,
             updated_at_ms=now_ms,
@@ -289,7 +290,7 @@ class Lifecycle:
             if recorded_envelope(activity.request).generate_app_proofs:
                 payloads = proof_payloads(activity, organization, outcome.derived, case.now_ms)
                 activity = replace(activity, app_proofs=await self._signer.prove(payloads))
-            change = changing.change_of(organization, outcome, activity.id)
+            change = changing.change_of(organization, outcome, said.id)
             founding = changing.founding_of(outcome)
         return Commit(
             organization_id=organization.id,
