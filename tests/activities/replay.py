@@ -24,12 +24,18 @@ async def replayed(
 ) -> tuple[Organization, list[Organization]]:
     """The organization after its completed activities, in the order in which they were allowed, and whom they
     founded."""
-    allowed_by = {said.activity_id: number_of(said.id) for said in evaluations}
+    allowed_by = {said.activity_id: said.id for said in evaluations}
     completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
     organization, founded = founding, []
+<<<<<<< HEAD
     for activity in sorted(completed, key=lambda one: allowed_by[one.id]):
         outcome = await _executed(activity, organization, allowed_by[activity.id] + 1, limits)
         change = change_of(organization, outcome, id_numbered(allowed_by[activity.id]))
+=======
+    for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
+        outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits)
+        change = change_of(organization, outcome, allowed_by[activity.id])
+>>>>>>> main
         organization = organization if change is None else change.after
         if outcome.founds is not None:
             founded.append(outcome.founds.organization)

@@ -86,10 +86,11 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
     scalars = master_key.open(msgspec.json.decode(proof_key, type=Sealed), SealContext(Purpose.PROOF_KEY))
     yield "the proof key's first half", scalars[:32]
     yield "the proof key's second half", scalars[32:]
-    organization = database.organization(installation.organization_id)
-    data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
     mnemonics = set()
-    for wallet_id, key_id, ciphertext in database.rows("SELECT record_id, key_id, ciphertext FROM sealed_secret"):
+    sealed = "SELECT organization_id, record_id, key_id, ciphertext FROM sealed_secret"
+    for organization_id, wallet_id, key_id, ciphertext in database.rows(sealed):
+        organization = database.organization(organization_id)
+        data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
         context = SealContext(Purpose.WALLET, organization_id=organization.id, record_id=wallet_id)
         opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
         secret = msgspec.json.decode(opened, type=WalletSecret)

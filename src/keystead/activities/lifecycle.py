@@ -253,9 +253,10 @@ class Lifecycle:
                 return None
             if mine:  # a further credential proves another method; the user's vote is the one already there
                 vote = next(one for one in activity.votes if one.user_id == voter.user_id)
+        others = tuple(one for one in activity.votes if one.user_id != voter.user_id)
         activity = replace(
             activity,
-            votes=(*(one for one in activity.votes if one.user_id != voter.user_id), vote),
+            votes=activity.votes if vote in activity.votes else (*others, vote),
             proofs=(*activity.proofs, proof),
             revision=activity.revision + 1,
             updated_at_ms=now_ms,
