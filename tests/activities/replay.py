@@ -16,7 +16,7 @@ from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from tests.activities.company import Ids, PretendSigner, id_numbered, number_of
+from tests.activities.company import Ids, PretendSigner, number_of
 
 
 async def replayed(
@@ -27,15 +27,9 @@ async def replayed(
     allowed_by = {said.activity_id: said.id for said in evaluations}
     completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
     organization, founded = founding, []
-<<<<<<< HEAD
-    for activity in sorted(completed, key=lambda one: allowed_by[one.id]):
-        outcome = await _executed(activity, organization, allowed_by[activity.id] + 1, limits)
-        change = change_of(organization, outcome, id_numbered(allowed_by[activity.id]))
-=======
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits)
         change = change_of(organization, outcome, allowed_by[activity.id])
->>>>>>> main
         organization = organization if change is None else change.after
         if outcome.founds is not None:
             founded.append(outcome.founds.organization)
