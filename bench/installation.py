@@ -6,14 +6,13 @@ Here: making it, the way an operator and a client would. Not here: the hundred t
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping, Set
 from pathlib import Path
 
 import msgspec
 
 from bench.failure import BenchFailure
-from bench.server import running
+from bench.server import KEYSTEAD, environment, running
 from keystead.client import Client
 from keystead.client.credentials import credentials_in
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
@@ -59,10 +58,9 @@ def new_installation(database_url: str, folder: Path, cores: Set[int]) -> Instal
         "KEYSTEAD_MASTER_KEY_FILE": str(folder / "master.key"),
         "KEYSTEAD_LIMIT_CONTRACT_INTERFACES": str(INTERFACES_MAX),
     }
-    keystead = Path(sys.executable).parent / "keystead"
     made = subprocess.run(
-        [keystead, "init", "--organization-name", "Bench", "--credentials", credentials],
-        env={name: value for name, value in settings.items() if "LIMIT" not in name},
+        [KEYSTEAD, "init", "--organization-name", "Bench", "--credentials", credentials],
+        env=environment({name: value for name, value in settings.items() if "LIMIT" not in name}),
         capture_output=True,
         text=True,
     )

@@ -21,6 +21,8 @@ from bench.cores import pinned
 from bench.failure import BenchFailure
 from bench.processes import family, peak_bytes
 
+KEYSTEAD = Path(sys.executable).parent / "keystead"
+
 _START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 15.0
 
@@ -38,16 +40,20 @@ class Server(msgspec.Struct, frozen=True):
         return sum(peak_bytes(pid) for pid in family(self.pid))
 
 
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with these KEYSTEAD_… variables and no others."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")} | settings
+
+
 @contextmanager
 def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Iterator[Server]:
     """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure otherwise."""
     port = _free_port()
     log = folder / "server.log"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
     with log.open("wb") as written, pinned(cores):
         process = subprocess.Popen(
-            [Path(sys.executable).parent / "keystead", "serve"],
-            env={**environment, **settings, "KEYSTEAD_PORT": str(port)},
+            [KEYSTEAD, "serve"],
+            env=environment({**settings, "KEYSTEAD_PORT": str(port)}),
             stdin=subprocess.DEVNULL,
             stderr=written,
         )

@@ -35,7 +35,7 @@ def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
 
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
-    """The organization's next version; None if the outcome leaves it as it is."""
+    """The organization's next version, which this evaluation allowed; None if the outcome leaves it as it is."""
     if not outcome.changes and not outcome.attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))

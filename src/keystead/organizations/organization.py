@@ -129,10 +129,10 @@ KIND_NAMED: dict[str, Kind] = {kind.word: kind for kind in KINDS}
 
 
 class Version(msgspec.Struct, frozen=True, order=True):
-    """Which state of an organization: a number without gaps, and the id of the evaluation that led to it.
+    """Which state of an organization: a number without gaps, and the evaluation that allowed what led to it.
 
     The number alone would not tell two histories apart: what one process foresaw and what another committed. Nor
-    would the activity's id: two processes may execute one activity at once, of which one commits.
+    would the activity: two processes may execute the same one, each upon a vote, and come to different records.
     """
 
     number: int
