@@ -1,4 +1,4 @@
-"""One measurement: blocks of requests, each between two runs of the yardstick, and what they come to.
+"""One measurement: blocks of requests between runs of the yardstick, and what they come to.
 
 Where two servers are compared, their blocks take turns, so that whatever else the machine does meets both. Blocks
 in which other programs used much of it are repeated, a bounded number of times.
@@ -77,11 +77,11 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
     for number in range(pace.blocks + pace.spare):
         if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
             break
-        for subject, count, subject_blocks in zip(subjects, counts, blocks, strict=True):
-            load, others = _loaded(subject, count)
-            after = verifications_per_s(cores)
-            subject_blocks.append(_Block(load, (before + after) / 2, others))
-            before = after
+        loads = [_loaded(subject, count) for subject, count in zip(subjects, counts, strict=True)]
+        after = verifications_per_s(cores)
+        for (load, others), some in zip(loads, blocks, strict=True):
+            some.append(_Block(load, (before + after) / 2, others))
+        before = after
     return [
         _figures(subject, sorted(some, key=lambda block: block.others)[: pace.blocks])
         for subject, some in zip(subjects, blocks, strict=True)

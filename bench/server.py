@@ -42,7 +42,8 @@ class Server(msgspec.Struct, frozen=True):
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
     """This process's environment with these KEYSTEAD_… variables and no others."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")} | settings
+    others = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
+    return {**others, **settings}
 
 
 @contextmanager

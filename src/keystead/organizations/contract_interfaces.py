@@ -14,7 +14,7 @@ from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.organizations.interface_formats import check_abi, check_idl
 from keystead.organizations.limits import Limits, check_room
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, contract_key
 
 INTERFACE_BYTES_MAX = 409_600
 
@@ -34,19 +34,14 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
 
 def check_free(organization: Organization, kind: SmartContractInterfaceType, address: str, limits: Limits) -> None:
     """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
-    same = _comparable(kind, address)
-    for interface in organization.contract_interfaces.values():
-        if interface.type is kind and _comparable(kind, interface.address) == same:
-            raise AlreadyExists(
-                f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
-                f"{interface.label!r} ({interface.id})"
-            )
+    interface_id = organization.interface_of_contract.get(contract_key(kind, address))
+    if interface_id is not None:
+        known = organization.contract_interfaces[interface_id]
+        raise AlreadyExists(
+            f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
+            f"{known.label!r} ({known.id})"
+        )
     check_room(len(organization.contract_interfaces), 1, limits.contract_interfaces, "smart contract interfaces")
-
-
-def _comparable(kind: SmartContractInterfaceType, address: str) -> str:
-    """Ethereum addresses are the same in any letter case, Solana's are not."""
-    return address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address
 
 
 def _check_ethereum_address(address: str) -> None:

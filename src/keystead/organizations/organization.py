@@ -143,7 +143,8 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     """Every record of an organization that rules look at.
 
     `api_key_holders` maps a public key to its user's id and the key, `authenticator_holders` a credential id to its
-    user's id and the passkey. Lists are in order of creation, since ids sort by time.
+    user's id and the passkey, `interface_of_contract` a contract to its interface's id. Lists are in order of creation,
+    since ids sort by time.
     """
 
     id: str
@@ -155,6 +156,7 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     tags: Map[str, Tag]
     wallets: Map[str, Wallet]
     contract_interfaces: Map[str, ContractInterface]
+    interface_of_contract: Map[str, str]
     policies: Map[str, Policy]
     invitations: Map[str, Invitation]
     api_key_holders: Map[str, tuple[str, ApiKey]]
@@ -194,6 +196,7 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         tags=Map(),
         wallets=Map(),
         contract_interfaces=Map(),
+        interface_of_contract=Map(),
         policies=Map(),
         invitations=Map(),
         api_key_holders=Map(),
@@ -201,6 +204,16 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         authenticators=Map(),
     )
     return apply(empty, [Put(record) for record in records], version)
+
+
+def contract_of(interface: ContractInterface) -> str:
+    """The contract of an interface, in one text: as `contract_key` gives it."""
+    return contract_key(interface.type, interface.address)
+
+
+def contract_key(kind: SmartContractInterfaceType, address: str) -> str:
+    """One text for all spellings: Ethereum addresses are the same in any letter case, Solana's are not."""
+    return f"{kind}:{address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address}"
 
 
 def records_of(organization: Organization) -> list[Record]:
@@ -231,7 +244,13 @@ def _with(organization: Organization, record: Record) -> Organization:
             return replace(organization, data_key=record)
         case User():
             return _with_user(organization, record)
-        case Passkey() | Tag() | Wallet() | ContractInterface() | Policy() | Invitation():
+        case ContractInterface():
+            return replace(
+                organization,
+                contract_interfaces=organization.contract_interfaces.set(record.id, record),
+                interface_of_contract=organization.interface_of_contract.set(contract_of(record), record.id),
+            )
+        case Passkey() | Tag() | Wallet() | Policy() | Invitation():
             kind, field = KIND_OF[type(record)], _MAPS[type(record)]
             return replace(organization, **{field: getattr(organization, field).set(kind.id_of(record), record)})
         case _:
@@ -252,6 +271,10 @@ def _without(organization: Organization, kind: type[Record], id_: str) -> Organi
     if kind is User:
         bare = _without_credentials(organization, organization.users[id_])
         return replace(bare, users=bare.users.delete(id_))
+    if kind is ContractInterface:
+        gone = organization.contract_interfaces[id_]
+        of_contract = organization.interface_of_contract.delete(contract_of(gone))
+        organization = replace(organization, interface_of_contract=of_contract)
     return replace(organization, **{_MAPS[kind]: getattr(organization, _MAPS[kind]).delete(id_)})
 
 
