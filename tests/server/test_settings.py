@@ -104,7 +104,8 @@ def test_no_organization(installation: Installation, make_sqlite: MakeDatabase) 
 
 
 def test_no_database(installation: Installation, tmp_path: Any) -> None:
-    assert "does not answer" in refusal_to_start(SqliteDatabase(tmp_path / "missing.db"), installation)
+    refused = refusal_to_start(SqliteDatabase(tmp_path / "missing.db"), installation)
+    assert refused.startswith("the database did not do this (unable to open")
     assert not (tmp_path / "missing.db").exists()
 
 

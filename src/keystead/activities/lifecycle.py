@@ -287,7 +287,8 @@ class Lifecycle:
         change = founding = None
         if outcome is not None:
             activity = replace(activity, result=changing.result_of(case, outcome))
-            if recorded_envelope(activity.request).generate_app_proofs:
+            asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
+            if asked and recorded_envelope(activity.request).generate_app_proofs:
                 payloads = proof_payloads(activity, organization, outcome.derived, case.now_ms)
                 activity = replace(activity, app_proofs=await self._signer.prove(payloads))
             change = changing.change_of(organization, outcome, said.id)

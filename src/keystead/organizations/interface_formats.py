@@ -43,6 +43,8 @@ def check_abi(text: str) -> None:
         if entry.type in ("function", "event", "error") and not entry.name:
             raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
         for parameter in (*entry.inputs, *entry.outputs):
+            if not parameter.components and _is_plain_abi_type(parameter.type):
+                continue
             unknown = _unknown_abi_type(parameter)
             if unknown is not None:
                 raise _refused("an Ethereum ABI", f"entry {index} ({entry.name}): unknown type {unknown[:100]!r}")
@@ -60,6 +62,13 @@ def _unknown_abi_type(parameter: AbiParameter, depth: int = 0) -> str | None:
         unknown = (_unknown_abi_type(component, depth + 1) for component in parameter.components)
         return next((one for one in unknown if one is not None), None)
     return None if _is_elementary_abi_type(array["item"]) else parameter.type
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain_abi_type(written: str) -> bool:
+    """Whether this is a type without components; nearly all of an ABI's are a few such words."""
+    array = _ABI_ARRAY.match(written)
+    return array is not None and array["item"] != "tuple" and _is_elementary_abi_type(array["item"])
 
 
 # Only a short word reaches eth-abi's parser, which takes minutes for some types of a few thousand characters.

@@ -143,8 +143,8 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     """Every record of an organization that rules look at.
 
     `api_key_holders` maps a public key to its user's id and the key, `authenticator_holders` a credential id to its
-    user's id and the passkey, `interface_of_contract` a contract to its interface's id. Lists are in order of creation,
-    since ids sort by time.
+    user's id and the passkey, `interface_of_contract` a contract to its interface's id. Lists are in order of
+    creation, since ids sort by time.
     """
 
     id: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 
 import uvicorn
@@ -20,6 +21,10 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings, from_environment
 
 BACKLOG = 2048
+
+SWITCH_INTERVAL_S = 0.0002
+"""The event loop gives up the interpreter lock at each read of the database, and would by default wait 5 ms for the
+thread that writes to give it back."""
 
 
 class AddressInUse(Exception):
@@ -57,6 +62,7 @@ def serve_here(
     settings: Settings, sockets: list[socket.socket], *, when_ready: Callable[[], None] = lambda: None
 ) -> bool:
     """Serve in this process until told to stop; whether it ever began."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     server = uvicorn.Server(_configuration(Application(Service(settings, when_ready)), settings))
     server.run(sockets=sockets)
     return server.started
@@ -71,6 +77,7 @@ def serve_in_workers(settings: Settings, sockets: list[socket.socket]) -> None:
 
 def application_of_environment() -> Application:
     """What each worker process runs."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     settings = from_environment(os.environ)
     logs.configure(settings.log_level)
     return Application(Service(settings))

@@ -14,7 +14,6 @@ from typing import Any
 
 import asyncpg
 
-from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.storage.base import DatabaseStore, Pending, unavailable
 from keystead.storage.cache import CacheLimits
@@ -59,7 +58,7 @@ class PostgresStore(DatabaseStore):
         try:
             ids = list({organization_id for organization_id, _ in askers})
             found = await self._rows(self._reads.versions, [ids])
-        except ServiceError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody may wait for ever
             for _, answer in askers:
                 if not answer.done():
                     answer.set_exception(error)

@@ -57,7 +57,7 @@ class Connections:
         except _STATEMENT_AT_FAULT as error:
             self._idle.append(connection)
             raise translated(error) from error
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
             if connection is not None:
                 connection.terminate()
             self._lost()
