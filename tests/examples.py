@@ -13,6 +13,17 @@ from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
 from tests.callers import Caller, api_key_params, unique
+from tests.example_users import (
+    OF_LATER_VERSIONS,
+    contacts,
+    current_user,
+    new_api_key,
+    older_api_key,
+    older_user,
+    provider,
+    root_user,
+    sub_organization,
+)
 from tests.furniture import (
     ERC20_TRANSFER,
     ETHEREUM_ACCOUNT,
@@ -51,71 +62,6 @@ __all__ = [
     "interface_params",
     "submitter",
 ]
-
-
-def _api_key(**members: Any) -> dict[str, Any]:
-    return api_key_params(generate_api_key().public_key, **members)
-
-
-def _older_api_key() -> dict[str, Any]:
-    return {name: value for name, value in _api_key().items() if name != "curveType"}
-
-
-def _contacts() -> dict[str, str]:
-    return {"userEmail": "ada@example.com", "userPhoneNumber": "+14155550123"}
-
-
-def _provider() -> dict[str, Any]:
-    return {"providerName": unique("provider"), "oidcClaims": claims()}
-
-
-def _current_user(furniture: Furniture) -> dict[str, Any]:
-    return {
-        "userName": unique("user"),
-        "apiKeys": [_api_key(), _api_key(expirationSeconds="3600")],
-        "authenticators": [SoftPasskey().params()],
-        "oauthProviders": [_provider()],
-        "userTags": [furniture.user_tag_id],
-        **_contacts(),
-    }
-
-
-def _older_user(furniture: Furniture, **members: Any) -> dict[str, Any]:
-    return {
-        "userName": unique("user"),
-        "apiKeys": [_older_api_key()],
-        "authenticators": [],
-        "userTags": [furniture.user_tag_id],
-        "userEmail": "ada@example.com",
-    } | members
-
-
-def _root_user(**members: Any) -> dict[str, Any]:
-    return {
-        "userName": unique("user"),
-        "apiKeys": [_api_key(), _api_key(expirationSeconds="3600")],
-        "authenticators": [SoftPasskey().params()],
-        "oauthProviders": [],
-    } | members
-
-
-def _sub_organization(*users: dict[str, Any], **members: Any) -> dict[str, Any]:
-    return {
-        "subOrganizationName": unique("sub-organization"),
-        "rootUsers": list(users),
-        "rootQuorumThreshold": 1,
-        "wallet": {"walletName": "first", "accounts": [ETHEREUM_ACCOUNT], "mnemonicLength": 12},
-        "disableEmailRecovery": True,
-        "disableEmailAuth": False,
-    } | members
-
-
-OF_LATER_VERSIONS: dict[str, Any] = {
-    "disableSmsAuth": True,
-    "disableOtpEmailAuth": False,
-    "verificationToken": "",
-    "clientSignature": {"publicKey": "02", "scheme": "s", "message": "m", "signature": "30"},
-}
 
 
 def _policy() -> dict[str, Any]:
@@ -193,11 +139,11 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": lambda f: {
         "userId": f.user_id,
-        "apiKeys": [_api_key(expirationSeconds="60")],
+        "apiKeys": [new_api_key(expirationSeconds="60")],
     },
     "ACTIVITY_TYPE_CREATE_API_KEYS": lambda f: {
         "userId": f.user_id,
-        "apiKeys": [_older_api_key() | {"expirationSeconds": "60"}],
+        "apiKeys": [older_api_key() | {"expirationSeconds": "60"}],
     },
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": lambda f: {
         "userId": f.fresh("user"),
@@ -213,7 +159,7 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: mfa_policy_params(
         f.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]
     ),
-    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [_provider()]},
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [provider()]},
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
         "userId": f.user_id,
         "oauthProviders": [{"providerName": unique("provider"), "oidcToken": "a.b.c"}],
@@ -221,25 +167,23 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: _sub_organization(
-        _root_user(oauthProviders=[_provider()], **_contacts()), _root_user(), **OF_LATER_VERSIONS
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
+        root_user(oauthProviders=[provider()], **contacts()), root_user(), **OF_LATER_VERSIONS
     ),
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: _sub_organization(
-        _root_user(**_contacts()), **OF_LATER_VERSIONS
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: sub_organization(
+        root_user(**contacts()), **OF_LATER_VERSIONS
     ),
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": lambda f: _sub_organization(
-        _root_user(userEmail="ada@example.com")
-    ),
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: _sub_organization(
-        _root_user(userEmail="ada@example.com", apiKeys=[_older_api_key()])
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": lambda f: sub_organization(root_user(userEmail="ada@example.com")),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: sub_organization(
+        root_user(userEmail="ada@example.com", apiKeys=[older_api_key()])
     ),
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
-    "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [_current_user(f)]},
-    "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {"users": [_current_user(f) | {"oauthProviders": []}]},
-    "ACTIVITY_TYPE_CREATE_USERS_V2": lambda f: {"users": [_older_user(f, authenticators=[SoftPasskey().params()])]},
+    "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
+    "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {"users": [current_user(f) | {"oauthProviders": []}]},
+    "ACTIVITY_TYPE_CREATE_USERS_V2": lambda f: {"users": [older_user(f, authenticators=[SoftPasskey().params()])]},
     "ACTIVITY_TYPE_CREATE_USERS": lambda f: {
         "users": [
-            _older_user(f, accessType="ACCESS_TYPE_API", authenticators=[SoftPasskey().older_params(f.user_id)])
+            older_user(f, accessType="ACCESS_TYPE_API", authenticators=[SoftPasskey().older_params(f.user_id)])
         ]
     },
     "ACTIVITY_TYPE_CREATE_WALLET": lambda f: {
@@ -279,7 +223,7 @@ SUBMISSIONS: dict[str, Make] = {
         "userId": f.user_id,
         "userName": unique("user"),
         "userTagIds": [f.user_tag_id],
-        **_contacts(),
+        **contacts(),
     },
     "ACTIVITY_TYPE_UPDATE_USER_EMAIL": lambda f: {
         "userId": f.user_id,
@@ -319,7 +263,7 @@ def submitter(activity_type: str, root: Caller) -> Caller:
         return root
     key = generate_api_key()
     made = root.result(
-        "create_sub_organization", _sub_organization(_root_user(apiKeys=[api_key_params(key.public_key)]))
+        "create_sub_organization", sub_organization(root_user(apiKeys=[api_key_params(key.public_key)]))
     )
     return root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
 

@@ -69,3 +69,11 @@ def test_whoami_of_a_sub_organizations_user_who_names_the_parent(world: World) -
     assert isinstance(answer, dict)
     assert (status, answer["userId"]) == (200, world.sub_root.user_id)
     assert answer["organizationId"] == world.sub_root.organization_id
+
+
+def test_whoami_of_a_parents_user_who_names_a_sub_organization(world: World) -> None:
+    """The user, and the organization whose user that is."""
+    status, answer = asked(world.people["a root user of the parent"], "whoami")
+    assert isinstance(answer, dict)
+    assert (status, answer["userId"]) == (200, world.root.user_id)
+    assert answer["organizationId"] == world.root.organization_id

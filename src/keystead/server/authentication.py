@@ -128,7 +128,7 @@ async def reader(
     """The organization that a query reads, and who reads it.
 
     Looked for in the organization, then in its parent, whose users read their sub-organizations; a query that
-    `finds_caller` also finds a user of exactly one sub-organization, and then reads that.
+    `finds_caller` also finds a user of exactly one sub-organization, and always reads where the user is.
     """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
@@ -136,7 +136,7 @@ async def reader(
     if organization.profile.parent_id is not None:
         parent = await _organization(store, organization.profile.parent_id)
         if (principal := principal_in(parent, proven, now_ms)) is not None:
-            return organization, principal
+            return (parent if finds_caller else organization), principal
     elif finds_caller:
         kind, value = (
             (LookupKind.CREDENTIAL_ID, proven.credential_id)
