@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with pinned({cores.load}):
             for result in run(_plan(asked, len(cores.all)), cores, _say):
                 print(row(result), flush=True)
+                if result.figures.failures:
+                    _say(f"not every answer was 200: {result.figures.first_failure}")
                 results.append(result)
     except BenchFailure as failure:
         print(f"bench: {failure}", file=sys.stderr)

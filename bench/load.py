@@ -23,11 +23,11 @@ _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What came of sending: `latencies` in seconds, one of each measured request."""
+    """What came of sending: `latencies` in seconds, one of each measured request; the answers that were not 200."""
 
     seconds: float
     latencies: list[float]
-    failures: int
+    failures: list[bytes]
 
     @property
     def rate(self) -> float:
@@ -75,15 +75,15 @@ class _Progress:
         self.ended = ended
         self.begun_at = self.ended_at = 0.0
         self.latencies: list[float] = []
-        self.failures = 0
+        self.failures: list[bytes] = []
         self._unanswered = len(requests)
         self._warm_up = warm_up
 
-    def answered(self, sent_at: float, is_success: bool) -> None:
+    def answered(self, sent_at: float, answer: bytes) -> None:
         now = time.perf_counter()
         self._unanswered -= 1
-        if not is_success:
-            self.failures += 1
+        if answer[9:12] != b"200":
+            self.failures.append(answer)
         if self._warm_up:
             self._warm_up -= 1
             self.begun_at = now
@@ -121,7 +121,7 @@ class _Connection(asyncio.Protocol):
             self._received = received
             return
         self._received = b""
-        self._progress.answered(self._sent_at, received[9:12] == b"200")
+        self._progress.answered(self._sent_at, received)
         self.send_next()
 
     def close(self) -> None:

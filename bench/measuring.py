@@ -57,6 +57,7 @@ class Figures(msgspec.Struct, frozen=True):
     requests: int
     failures: int
     others: float
+    first_failure: str = ""
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -107,6 +108,7 @@ def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
 
 def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
     latencies = sorted(latency for block in blocks for latency in block.load.latencies)
+    failures = [failure for block in blocks for failure in block.load.failures]
     return Figures(
         requests_per_s=statistics.median(block.load.rate for block in blocks),
         verifications_per_s=statistics.median(block.verifications_per_s for block in blocks),
@@ -115,6 +117,7 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
         peak_mb=subject.server.peak_bytes() / 1e6,
         requests=len(latencies),
-        failures=sum(block.load.failures for block in blocks),
+        failures=len(failures),
         others=statistics.median(block.others for block in blocks),
+        first_failure=failures[0].decode(errors="replace") if failures else "",
     )
