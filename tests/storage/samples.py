@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import secrets
 
 import msgspec
 
@@ -111,9 +112,10 @@ def a_wallet() -> Wallet:
 
 
 def an_interface() -> ContractInterface:
+    """An interface of a contract of its own: no contract has two in one organization."""
     return ContractInterface(
         id=new_id(),
-        address="0x" + "ab" * 20,
+        address="0x" + secrets.token_hex(20),
         type=SmartContractInterfaceType.ETHEREUM,
         label="token",
         notes="",
