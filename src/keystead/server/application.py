@@ -193,8 +193,7 @@ class Application:
         reading = Reading(
             organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
         )
-        seen = shown(reading, activity)
-        return answer(ActivityResponse(activity=seen), request.form)
+        return answer(ActivityResponse(activity=shown(reading, activity, submission)), request.form)
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:
         if path in PATHS:
