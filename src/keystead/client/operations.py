@@ -28,6 +28,7 @@ ACTIVITY_TYPES = {
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
+    "create_wallet_accounts": "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
     "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
     "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
@@ -39,6 +40,8 @@ ACTIVITY_TYPES = {
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
+    "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
+    "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -51,6 +54,8 @@ ACTIVITY_TYPES = {
     "update_user_name": "ACTIVITY_TYPE_UPDATE_USER_NAME",
     "update_user_phone_number": "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
+    "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -834,6 +839,30 @@ class Operations(Calls):
             },
         )
 
+    def create_wallet_accounts(
+        self,
+        *,
+        wallet_id: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        persist: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAccountsSubmitted:
+        """Derive accounts of a wallet, and keep them unless told otherwise.
+
+        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        """
+        return self._submit(
+            shapes.CreateWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "accounts": accounts,
+                "persist": persist,
+            },
+        )
+
     def delete_api_keys(
         self,
         *,
@@ -1029,6 +1058,50 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    def delete_wallet_accounts(
+        self,
+        *,
+        wallet_account_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAccountsSubmitted:
+        """Delete wallet accounts, all or none. Their wallet can derive them again.
+
+        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        """
+        return self._submit(
+            shapes.DeleteWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountIds": wallet_account_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def delete_wallets(
+        self,
+        *,
+        wallet_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletsSubmitted:
+        """Delete wallets, all or none: their mnemonics and accounts go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return self._submit(
+            shapes.DeleteWalletsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletIds": wallet_ids,
+                "deleteWithoutExport": delete_without_export,
             },
         )
 
@@ -1300,6 +1373,44 @@ class Operations(Calls):
                 "addUserIds": add_user_ids,
                 "removeUserIds": remove_user_ids,
                 "newUserTagName": new_user_tag_name,
+            },
+        )
+
+    def update_wallet(
+        self,
+        *,
+        wallet_id: str,
+        wallet_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletSubmitted:
+        """Rename a wallet."""
+        return self._submit(
+            shapes.UpdateWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "walletName": wallet_name,
+            },
+        )
+
+    def update_wallet_account_name(
+        self,
+        *,
+        wallet_account_id: str,
+        name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletAccountNameSubmitted:
+        """Name a wallet account."""
+        return self._submit(
+            shapes.UpdateWalletAccountNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountId": wallet_account_id,
+                "name": name,
             },
         )
 
@@ -2083,6 +2194,30 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_wallet_accounts(
+        self,
+        *,
+        wallet_id: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        persist: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAccountsSubmitted:
+        """Derive accounts of a wallet, and keep them unless told otherwise.
+
+        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        """
+        return await self._submit(
+            shapes.CreateWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "accounts": accounts,
+                "persist": persist,
+            },
+        )
+
     async def delete_api_keys(
         self,
         *,
@@ -2278,6 +2413,50 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    async def delete_wallet_accounts(
+        self,
+        *,
+        wallet_account_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAccountsSubmitted:
+        """Delete wallet accounts, all or none. Their wallet can derive them again.
+
+        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        """
+        return await self._submit(
+            shapes.DeleteWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountIds": wallet_account_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def delete_wallets(
+        self,
+        *,
+        wallet_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletsSubmitted:
+        """Delete wallets, all or none: their mnemonics and accounts go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return await self._submit(
+            shapes.DeleteWalletsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletIds": wallet_ids,
+                "deleteWithoutExport": delete_without_export,
             },
         )
 
@@ -2549,5 +2728,43 @@ class AsyncOperations(AsyncCalls):
                 "addUserIds": add_user_ids,
                 "removeUserIds": remove_user_ids,
                 "newUserTagName": new_user_tag_name,
+            },
+        )
+
+    async def update_wallet(
+        self,
+        *,
+        wallet_id: str,
+        wallet_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletSubmitted:
+        """Rename a wallet."""
+        return await self._submit(
+            shapes.UpdateWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "walletName": wallet_name,
+            },
+        )
+
+    async def update_wallet_account_name(
+        self,
+        *,
+        wallet_account_id: str,
+        name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletAccountNameSubmitted:
+        """Name a wallet account."""
+        return await self._submit(
+            shapes.UpdateWalletAccountNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountId": wallet_account_id,
+                "name": name,
             },
         )

@@ -112,6 +112,8 @@ __all__ = [
     "CreateUserTagSubmitted",
     "CreateUsersResult",
     "CreateUsersSubmitted",
+    "CreateWalletAccountsResult",
+    "CreateWalletAccountsSubmitted",
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
@@ -140,6 +142,10 @@ __all__ = [
     "DeleteUserTagsSubmitted",
     "DeleteUsersResult",
     "DeleteUsersSubmitted",
+    "DeleteWalletAccountsResult",
+    "DeleteWalletAccountsSubmitted",
+    "DeleteWalletsResult",
+    "DeleteWalletsSubmitted",
     "Effect",
     "Evaluation",
     "Feature",
@@ -214,6 +220,10 @@ __all__ = [
     "UpdateUserSubmitted",
     "UpdateUserTagResult",
     "UpdateUserTagSubmitted",
+    "UpdateWalletAccountNameResult",
+    "UpdateWalletAccountNameSubmitted",
+    "UpdateWalletResult",
+    "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
     "Vote",
@@ -462,6 +472,10 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class CreateWalletAccountsResult(Wire, frozen=True):
+    addresses: tuple[str, ...]
+
+
 class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
@@ -507,6 +521,14 @@ class DeleteUserTagsResult(Wire, frozen=True):
 
 class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
+
+
+class DeleteWalletAccountsResult(Wire, frozen=True):
+    wallet_account_ids: tuple[str, ...]
+
+
+class DeleteWalletsResult(Wire, frozen=True):
+    wallet_ids: tuple[str, ...]
 
 
 class RejectActivityResult(Wire, frozen=True):
@@ -556,6 +578,14 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
 
 class UpdateUserTagResult(Wire, frozen=True):
     user_tag_id: str
+
+
+class UpdateWalletResult(Wire, frozen=True):
+    wallet_id: str
+
+
+class UpdateWalletAccountNameResult(Wire, frozen=True):
+    wallet_account_id: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -739,6 +769,19 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
         return self.result.addresses
 
 
+class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
+    """Derive accounts of a wallet, and keep them unless told otherwise."""
+
+    operation = "create_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS"
+    result_key = "createWalletAccountsResult"
+    result_struct = CreateWalletAccountsResult
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.result.addresses
+
+
 class DeleteApiKeysSubmitted(Submitted[DeleteApiKeysResult]):
     """Delete API keys of a user, who must keep a lasting credential."""
 
@@ -884,6 +927,32 @@ class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
     @property
     def user_ids(self) -> tuple[str, ...]:
         return self.result.user_ids
+
+
+class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
+    """Delete wallet accounts, all or none. Their wallet can derive them again."""
+
+    operation = "delete_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS"
+    result_key = "deleteWalletAccountsResult"
+    result_struct = DeleteWalletAccountsResult
+
+    @property
+    def wallet_account_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_account_ids
+
+
+class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
+    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+
+    operation = "delete_wallets"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLETS"
+    result_key = "deleteWalletsResult"
+    result_struct = DeleteWalletsResult
+
+    @property
+    def wallet_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_ids
 
 
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
@@ -1036,3 +1105,29 @@ class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
     @property
     def user_tag_id(self) -> str:
         return self.result.user_tag_id
+
+
+class UpdateWalletSubmitted(Submitted[UpdateWalletResult]):
+    """Rename a wallet."""
+
+    operation = "update_wallet"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET"
+    result_key = "updateWalletResult"
+    result_struct = UpdateWalletResult
+
+    @property
+    def wallet_id(self) -> str:
+        return self.result.wallet_id
+
+
+class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult]):
+    """Name a wallet account."""
+
+    operation = "update_wallet_account_name"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME"
+    result_key = "updateWalletAccountNameResult"
+    result_struct = UpdateWalletAccountNameResult
+
+    @property
+    def wallet_account_id(self) -> str:
+        return self.result.wallet_account_id

@@ -16,6 +16,7 @@ from keystead.operations import (
     user_tags,
     users,
     votes,
+    wallet_accounts,
     wallets,
 )
 from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
@@ -39,5 +40,6 @@ __all__ = [
     "user_tags",
     "users",
     "votes",
+    "wallet_accounts",
     "wallets",
 ]
