@@ -31,7 +31,8 @@ from keystead.organizations.organization import (
 def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
     version = case.operation.version_of(case.activity_type)
     assert version is not None, case.activity_type
-    return {version.result_key: msgspec.Raw(encode(outcome.result))}
+    result = outcome.result if version.result is None else version.result(outcome.result)
+    return {version.result_key: msgspec.Raw(encode(result))}
 
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:

@@ -23,6 +23,8 @@ ACTIVITY_TYPES = {
     "create_oauth_providers": "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     "create_policies": "ACTIVITY_TYPE_CREATE_POLICIES",
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
+    "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
+    "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
     "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
@@ -36,6 +38,8 @@ ACTIVITY_TYPES = {
     "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
     "delete_policies": "ACTIVITY_TYPE_DELETE_POLICIES",
     "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
+    "delete_private_key_tags": "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS",
+    "delete_private_keys": "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS",
     "delete_smart_contract_interface": "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE",
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
@@ -48,6 +52,7 @@ ACTIVITY_TYPES = {
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
+    "update_private_key_tag": "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG",
     "update_root_quorum": "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM",
     "update_user": "ACTIVITY_TYPE_UPDATE_USER",
     "update_user_email": "ACTIVITY_TYPE_UPDATE_USER_EMAIL",
@@ -284,6 +289,22 @@ class Operations(Calls):
             },
         )
 
+    def get_private_key(
+        self,
+        *,
+        private_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPrivateKeyResponse:
+        """One private key: its public half and its addresses."""
+        return self._query(
+            "get_private_key",
+            shapes.GetPrivateKeyResponse,
+            organization_id,
+            {
+                "privateKeyId": private_key_id,
+            },
+        )
+
     def get_smart_contract_interface(
         self,
         *,
@@ -403,6 +424,32 @@ class Operations(Calls):
         return self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_private_key_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeyTagsResponse:
+        """All private key tags of the organization."""
+        return self._query(
+            "list_private_key_tags",
+            shapes.ListPrivateKeyTagsResponse,
+            organization_id,
+            {},
+        )
+
+    def list_private_keys(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeysResponse:
+        """All private keys of the organization: their public halves and their addresses."""
+        return self._query(
+            "list_private_keys",
+            shapes.ListPrivateKeysResponse,
             organization_id,
             {},
         )
@@ -713,6 +760,42 @@ class Operations(Calls):
             },
         )
 
+    def create_private_key_tag(
+        self,
+        *,
+        private_key_tag_name: str,
+        private_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeyTagSubmitted:
+        """Make a tag and put it on private keys."""
+        return self._submit(
+            shapes.CreatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagName": private_key_tag_name,
+                "privateKeyIds": private_key_ids,
+            },
+        )
+
+    def create_private_keys(
+        self,
+        *,
+        private_keys: Sequence[shapes.PrivateKeyParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeysSubmitted:
+        """Make private keys, sealed at rest, each with its addresses."""
+        return self._submit(
+            shapes.CreatePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeys": private_keys,
+            },
+        )
+
     def create_smart_contract_interface(
         self,
         *,
@@ -990,6 +1073,45 @@ class Operations(Calls):
             },
         )
 
+    def delete_private_key_tags(
+        self,
+        *,
+        private_key_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeyTagsSubmitted:
+        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        return self._submit(
+            shapes.DeletePrivateKeyTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagIds": private_key_tag_ids,
+            },
+        )
+
+    def delete_private_keys(
+        self,
+        *,
+        private_key_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeysSubmitted:
+        """Delete private keys, all or none: they go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return self._submit(
+            shapes.DeletePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyIds": private_key_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
     def delete_smart_contract_interface(
         self,
         *,
@@ -1236,6 +1358,29 @@ class Operations(Calls):
                 "policyConsensus": policy_consensus,
                 "policyNotes": policy_notes,
                 "time": time,
+            },
+        )
+
+    def update_private_key_tag(
+        self,
+        *,
+        private_key_tag_id: str,
+        add_private_key_ids: Sequence[str],
+        remove_private_key_ids: Sequence[str],
+        new_private_key_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePrivateKeyTagSubmitted:
+        """Rename a tag, put it on private keys, take it off private keys."""
+        return self._submit(
+            shapes.UpdatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagId": private_key_tag_id,
+                "addPrivateKeyIds": add_private_key_ids,
+                "removePrivateKeyIds": remove_private_key_ids,
+                "newPrivateKeyTagName": new_private_key_tag_name,
             },
         )
 
@@ -1639,6 +1784,22 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_private_key(
+        self,
+        *,
+        private_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPrivateKeyResponse:
+        """One private key: its public half and its addresses."""
+        return await self._query(
+            "get_private_key",
+            shapes.GetPrivateKeyResponse,
+            organization_id,
+            {
+                "privateKeyId": private_key_id,
+            },
+        )
+
     async def get_smart_contract_interface(
         self,
         *,
@@ -1758,6 +1919,32 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_private_key_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeyTagsResponse:
+        """All private key tags of the organization."""
+        return await self._query(
+            "list_private_key_tags",
+            shapes.ListPrivateKeyTagsResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_private_keys(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeysResponse:
+        """All private keys of the organization: their public halves and their addresses."""
+        return await self._query(
+            "list_private_keys",
+            shapes.ListPrivateKeysResponse,
             organization_id,
             {},
         )
@@ -2068,6 +2255,42 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_private_key_tag(
+        self,
+        *,
+        private_key_tag_name: str,
+        private_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeyTagSubmitted:
+        """Make a tag and put it on private keys."""
+        return await self._submit(
+            shapes.CreatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagName": private_key_tag_name,
+                "privateKeyIds": private_key_ids,
+            },
+        )
+
+    async def create_private_keys(
+        self,
+        *,
+        private_keys: Sequence[shapes.PrivateKeyParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeysSubmitted:
+        """Make private keys, sealed at rest, each with its addresses."""
+        return await self._submit(
+            shapes.CreatePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeys": private_keys,
+            },
+        )
+
     async def create_smart_contract_interface(
         self,
         *,
@@ -2345,6 +2568,45 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def delete_private_key_tags(
+        self,
+        *,
+        private_key_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeyTagsSubmitted:
+        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        return await self._submit(
+            shapes.DeletePrivateKeyTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagIds": private_key_tag_ids,
+            },
+        )
+
+    async def delete_private_keys(
+        self,
+        *,
+        private_key_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeysSubmitted:
+        """Delete private keys, all or none: they go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return await self._submit(
+            shapes.DeletePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyIds": private_key_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
     async def delete_smart_contract_interface(
         self,
         *,
@@ -2591,6 +2853,29 @@ class AsyncOperations(AsyncCalls):
                 "policyConsensus": policy_consensus,
                 "policyNotes": policy_notes,
                 "time": time,
+            },
+        )
+
+    async def update_private_key_tag(
+        self,
+        *,
+        private_key_tag_id: str,
+        add_private_key_ids: Sequence[str],
+        remove_private_key_ids: Sequence[str],
+        new_private_key_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePrivateKeyTagSubmitted:
+        """Rename a tag, put it on private keys, take it off private keys."""
+        return await self._submit(
+            shapes.UpdatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagId": private_key_tag_id,
+                "addPrivateKeyIds": add_private_key_ids,
+                "removePrivateKeyIds": remove_private_key_ids,
+                "newPrivateKeyTagName": new_private_key_tag_name,
             },
         )
 

@@ -53,6 +53,8 @@ from keystead.api.records import (
     OauthProvider,
     Policy,
     PolicyOutcome,
+    PrivateKey,
+    PrivateKeyAddress,
     RequiredAuthenticationMethod,
     SmartContractInterface,
     Status,
@@ -104,6 +106,10 @@ __all__ = [
     "CreatePolicyIntentV3",
     "CreatePolicyResult",
     "CreatePolicySubmitted",
+    "CreatePrivateKeyTagResult",
+    "CreatePrivateKeyTagSubmitted",
+    "CreatePrivateKeysResultV2",
+    "CreatePrivateKeysSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
     "CreateSubOrganizationResultV8",
@@ -134,6 +140,10 @@ __all__ = [
     "DeletePoliciesSubmitted",
     "DeletePolicyResult",
     "DeletePolicySubmitted",
+    "DeletePrivateKeyTagsResult",
+    "DeletePrivateKeyTagsSubmitted",
+    "DeletePrivateKeysResult",
+    "DeletePrivateKeysSubmitted",
     "DeleteSmartContractInterfaceResult",
     "DeleteSmartContractInterfaceSubmitted",
     "DeleteSubOrganizationResult",
@@ -162,6 +172,7 @@ __all__ = [
     "GetOrganizationConfigsResponse",
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
+    "GetPrivateKeyResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
@@ -170,6 +181,8 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPrivateKeyTagsResponse",
+    "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
     "ListSuborgsResponse",
     "ListUserTagsResponse",
@@ -186,6 +199,10 @@ __all__ = [
     "PathFormat",
     "Policy",
     "PolicyOutcome",
+    "PrivateKey",
+    "PrivateKeyAddress",
+    "PrivateKeyParams",
+    "PrivateKeyResult",
     "Quorum",
     "RejectActivityResult",
     "RejectActivitySubmitted",
@@ -208,6 +225,8 @@ __all__ = [
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
     "UpdatePolicySubmitted",
+    "UpdatePrivateKeyTagResult",
+    "UpdatePrivateKeyTagSubmitted",
     "UpdateRootQuorumResult",
     "UpdateRootQuorumSubmitted",
     "UpdateUserEmailResult",
@@ -298,6 +317,10 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
     policy_evaluations: tuple[Evaluation, ...]
 
 
+class GetPrivateKeyResponse(Wire, frozen=True):
+    private_key: PrivateKey
+
+
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
     smart_contract_interface: SmartContractInterface
 
@@ -324,6 +347,14 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class ListPrivateKeyTagsResponse(Wire, frozen=True):
+    private_key_tags: tuple[Tag, ...]
+
+
+class ListPrivateKeysResponse(Wire, frozen=True):
+    private_keys: tuple[PrivateKey, ...]
 
 
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
@@ -410,6 +441,27 @@ class CreatePoliciesResult(Wire, frozen=True):
 
 class CreatePolicyResult(Wire, frozen=True):
     policy_id: str
+
+
+class CreatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
+    private_key_ids: tuple[str, ...]
+
+
+class PrivateKeyParams(Wire, frozen=True):
+    private_key_name: str
+    curve: Curve
+    private_key_tags: tuple[str, ...]
+    address_formats: tuple[AddressFormat, ...]
+
+
+class PrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+class CreatePrivateKeysResultV2(Wire, frozen=True):
+    private_keys: tuple[PrivateKeyResult, ...]
 
 
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
@@ -504,6 +556,17 @@ class DeletePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
+class DeletePrivateKeyTagsResult(Wire, frozen=True):
+    """`private_key_ids`: the keys that lost a tag."""
+
+    private_key_tag_ids: tuple[str, ...]
+    private_key_ids: tuple[str, ...]
+
+
+class DeletePrivateKeysResult(Wire, frozen=True):
+    private_key_ids: tuple[str, ...]
+
+
 class DeleteSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -554,6 +617,10 @@ class UpdateOrganizationNameResult(Wire, frozen=True):
 
 class UpdatePolicyResultV2(Wire, frozen=True):
     policy_id: str
+
+
+class UpdatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
 
 
 class UpdateRootQuorumResult(Wire, frozen=True):
@@ -686,6 +753,36 @@ class CreatePolicySubmitted(Submitted[CreatePolicyResult]):
     @property
     def policy_id(self) -> str:
         return self.result.policy_id
+
+
+class CreatePrivateKeyTagSubmitted(Submitted[CreatePrivateKeyTagResult]):
+    """Make a tag and put it on private keys."""
+
+    operation = "create_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG"
+    result_key = "createPrivateKeyTagResult"
+    result_struct = CreatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
+    """Make private keys, sealed at rest, each with its addresses."""
+
+    operation = "create_private_keys"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2"
+    result_key = "createPrivateKeysResultV2"
+    result_struct = CreatePrivateKeysResultV2
+
+    @property
+    def private_keys(self) -> tuple[PrivateKeyResult, ...]:
+        return self.result.private_keys
 
 
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
@@ -873,6 +970,36 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
         return self.result.policy_id
 
 
+class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
+    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+
+    operation = "delete_private_key_tags"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
+    result_key = "deletePrivateKeyTagsResult"
+    result_struct = DeletePrivateKeyTagsResult
+
+    @property
+    def private_key_tag_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_tag_ids
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class DeletePrivateKeysSubmitted(Submitted[DeletePrivateKeysResult]):
+    """Delete private keys, all or none: they go for good."""
+
+    operation = "delete_private_keys"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS"
+    result_key = "deletePrivateKeysResult"
+    result_struct = DeletePrivateKeysResult
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
 class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
     """Delete the ABI or IDL of a contract."""
 
@@ -1031,6 +1158,19 @@ class UpdatePolicySubmitted(Submitted[UpdatePolicyResultV2]):
     @property
     def policy_id(self) -> str:
         return self.result.policy_id
+
+
+class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
+    """Rename a tag, put it on private keys, take it off private keys."""
+
+    operation = "update_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG"
+    result_key = "updatePrivateKeyTagResult"
+    result_struct = UpdatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
 
 
 class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):

@@ -14,13 +14,13 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.operations.key_facts import wallet_facts
-from keystead.operations.wallet_accounts import (
+from keystead.operations.derived_accounts import (
     ACCOUNTS_AT_ONCE,
     account_record,
     account_request,
     checked_paths,
 )
+from keystead.operations.key_facts import wallet_facts
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, NewAccount, RemovedWalletContents, SealedSecret
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
