@@ -14,15 +14,21 @@ from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
+from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import (
+    ChangedAccount,
     Dissolution,
     InterfaceText,
     NewAccount,
+    RemovedAccount,
     RemovedInterfaceText,
+    RemovedSecret,
+    RemovedWalletContents,
     SealedSecret,
+    StoredAccount,
 )
 from keystead.organizations.lookups import Lookup, LookupKind, account_lookups, lookups, name_lookup
-from keystead.organizations.organization import Organization, apply
+from keystead.organizations.organization import Organization, Sealed, apply
 
 Item = TypeVar("Item")
 Interference = Callable[[Commit], CommitOutcome | Exception | None]
@@ -37,7 +43,7 @@ class MemoryDatabase:
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.lookups: dict[str, set[Lookup]] = {}
         self.texts: dict[str, dict[str, str]] = {}
-        self.accounts: dict[str, list[NewAccount]] = {}
+        self.accounts: dict[str, list[NewAccount | ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
 
@@ -97,8 +103,26 @@ class MemoryDatabase:
                     del texts[interface_id]
                 case NewAccount():
                     accounts.append(attachment)
+                case ChangedAccount(account):
+                    ids = [one.account.wallet_account_id for one in accounts]
+                    accounts[ids.index(account.wallet_account_id)] = attachment
+                case RemovedAccount(account):
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_account_id != account.wallet_account_id
+                    ]
+                case RemovedWalletContents(wallet_id):
+                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
+                    found.difference_update(account_lookups(gone))
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_id != wallet_id
+                    ]
+                    self.secrets[after.id] = secrets = [one for one in secrets if one.record_id != wallet_id]
                 case SealedSecret():
                     secrets.append(attachment)
+                case RemovedSecret(record_id, purpose):
+                    self.secrets[after.id] = secrets = [
+                        one for one in secrets if (one.record_id, one.purpose) != (record_id, purpose)
+                    ]
                 case Dissolution():
                     for table in (found, texts, accounts, secrets):
                         table.clear()
@@ -198,6 +222,46 @@ class MemoryStore:
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
         return self.database.texts.get(organization_id, {}).get(contract_interface_id)
 
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        await self._pause()
+        texts = self.database.texts.get(organization_id, {})
+        return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        await self._pause()
+        for one in self.database.accounts.get(organization_id, []):
+            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
+                return _stored(one)
+        return None
+
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        return await self._accounts(
+            organization_id,
+            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
+        )
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.name in names)
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
+
+    async def _accounts(
+        self, organization_id: str, wanted: Callable[[NewAccount | ChangedAccount], bool]
+    ) -> list[StoredAccount]:
+        await self._pause()
+        found = [one for one in self.database.accounts.get(organization_id, []) if wanted(one)]
+        return [_stored(one) for one in found]
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        await self._pause()
+        for one in self.database.secrets.get(organization_id, []):
+            if (one.record_id, one.purpose) == (record_id, purpose):
+                return one.sealed
+        return None
+
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
@@ -209,7 +273,8 @@ class MemoryStore:
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
         for one in self.database.accounts.get(organization_id, []):
-            fits = address in (None, one.account.address) and path in (None, one.normalized_path)
+            spelling = stored_form(one.account.address_format, one.account.address)
+            fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
             if one.account.wallet_id == wallet_id and fits:
                 return one.account
         return None
@@ -239,7 +304,11 @@ class MemoryStore:
         return paged(sorted(children), lambda one: one, page)
 
 
-def by_what_found(organization: Organization, accounts: Sequence[NewAccount]) -> set[Lookup]:
+def _stored(one: NewAccount | ChangedAccount) -> StoredAccount:
+    return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
+
+
+def by_what_found(organization: Organization, accounts: Sequence[NewAccount | ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
     users = {lookup for user in organization.users.values() for lookup in lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)

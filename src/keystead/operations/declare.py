@@ -13,7 +13,15 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from keystead.activities.activity import ActivityOperation, IntentVersion
+from keystead.activities.activity import (
+    ActivityOperation,
+    Execution,
+    Gather,
+    Informed,
+    IntentVersion,
+    Resources,
+)
+from keystead.activities.gathering import Gathering
 from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
@@ -79,11 +87,28 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
     return declare
 
 
+class Older(msgspec.Struct, frozen=True):
+    """An older version of an activity type, still accepted."""
+
+    activity_type: str
+    upgrade: Callable[[Any], Asked]
+    result_key: str | None
+    result: Callable[[Any], Wire] | None
+
+
 def older(
-    activity_type: str, upgrade: Callable[[OlderT], Asked], *, result_key: str | None = None
-) -> tuple[str, Callable[[OlderT], Asked], str | None]:
-    """An older version of an activity type, still accepted: how its intent reads as the current one."""
-    return activity_type, upgrade, result_key
+    activity_type: str,
+    upgrade: Callable[[OlderT], Asked],
+    *,
+    result_key: str | None = None,
+    result: Callable[[Any], Wire] | None = None,
+) -> Older:
+    """An older version: `upgrade` reads its intent as the current one.
+
+    `result_key` names the member of its result where that is not the current one's; `result` makes it of the
+    current one where its members differ, too.
+    """
+    return Older(activity_type, upgrade, result_key, result)
 
 
 def activity(
@@ -91,19 +116,28 @@ def activity(
     *,
     owner: Callable[[Any], str] | None = None,
     casts: VoteSelection | None = None,
-    accepts: tuple[tuple[str, Callable[[Any], Asked], str | None], ...] = (),
+    accepts: tuple[Older, ...] = (),
+    gather: Gather | None = None,
+    resources: Resources | None = None,
 ) -> Callable[[Declared], Declared]:
-    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape."""
+    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
+
+    With `gather`, a coroutine (Gathering, intent) -> T, the function takes Informed[T] in place of Execution.
+    `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `gather`.
+    """
 
     def declare(execute: Declared) -> Declared:
-        _, intent, outcome = _signature(execute)
+        execution, intent, outcome = _signature(execute)
+        _check_informed(execution, intent, gather, resources)
         (result,) = typing.get_args(outcome)
-        current = _version(activity_type, intent, wire_key(result), lambda given: given)
-        earlier = [
-            _version(name, next(iter(typing.get_type_hints(upgrade).values())), key or wire_key(result), upgrade)
-            for name, upgrade, key in accepts
-        ]
-        versions = (current, *earlier)
+        current = IntentVersion(
+            activity_type=activity_type,
+            intent=intent,
+            result_key=wire_key(result),
+            upgrade=lambda given: given,
+            decoder=decoder(intent, within="parameters"),
+        )
+        versions = (current, *(_older_version(each, result) for each in accepts))
         if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
             raise ValueError(f"policies have no word for {activity_type}: see keystead.policies.resources")
         CATALOGUE.add(
@@ -119,6 +153,8 @@ def activity(
                 execute=execute,
                 owner=owner,
                 casts=casts,
+                gather=gather,
+                resources=resources,
             )
         )
         return execute
@@ -126,16 +162,35 @@ def activity(
     return declare
 
 
-def _version(
-    activity_type: str, intent: type[Asked], result_key: str, upgrade: Callable[[Any], Asked]
-) -> IntentVersion:
+def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
+    intent = next(iter(typing.get_type_hints(older.upgrade).values()))
+    if older.result is not None:
+        result = typing.get_type_hints(older.result)["return"]
     return IntentVersion(
-        activity_type=activity_type,
+        activity_type=older.activity_type,
         intent=intent,
-        result_key=result_key,
-        upgrade=upgrade,
+        result_key=older.result_key or wire_key(result),
+        upgrade=older.upgrade,
         decoder=decoder(intent, within="parameters"),
+        result=older.result,
     )
+
+
+def _check_informed(execution: Any, intent: Any, gather: Gather | None, resources: Resources | None) -> None:
+    """Raise TypeError unless what is gathered is what execution and resources take, for the intent they take."""
+    gathered: Any = type(None)
+    expected: Any = Execution
+    if gather is not None:
+        place, asked, gathered = _signature(gather)
+        expected = Informed[gathered]
+        if (place, asked) != (Gathering, intent):
+            raise TypeError(f"{gather.__name__} takes (Gathering, {intent.__name__}), not ({place}, {asked})")
+    if execution != expected:
+        raise TypeError(f"an execution of {intent.__name__} takes {expected}, not {execution}")
+    if resources is not None:
+        takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
+        if takes != [Organization, intent, gathered]:
+            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {gathered}), not {takes}")
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

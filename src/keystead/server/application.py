@@ -193,7 +193,8 @@ class Application:
         reading = Reading(
             organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
         )
-        return answer(ActivityResponse(activity=shown(reading, activity, submission)), request.form)
+        seen = await shown(reading, activity, submission)
+        return answer(ActivityResponse(activity=seen), request.form)
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:
         if path in PATHS:

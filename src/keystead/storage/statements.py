@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, column, func, select, table
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, column, func, select, table
 
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import (
@@ -26,6 +26,7 @@ from keystead.storage.tables import (
     organization,
     policy_evaluation,
     record,
+    sealed_secret,
     wallet_account,
 )
 
@@ -47,6 +48,12 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: Statement
     interface_texts: Statement
     interface_text: Statement
+    interface_texts_of: Statement
+    account_with_address: Statement
+    accounts_at: Statement
+    accounts_called: Statement
+    accounts_of_ids: Statement
+    sealed_secret: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     account_pages: dict[tuple[bool, Side], Statement]
@@ -95,6 +102,31 @@ def reads(dialect: Dialect) -> Reads:
                 interface_text.c.organization_id == _ORGANIZATION_ID, interface_text.c.id == _ID
             )
         ),
+        interface_texts_of=dialect.compile(
+            select(interface_text.c.id, interface_text.c.text).where(
+                interface_text.c.organization_id == _ORGANIZATION_ID, dialect.is_among(interface_text.c.id, "ids")
+            )
+        ),
+        account_with_address=dialect.compile(
+            _stored_accounts(dialect.is_among(wallet_account.c.address, "addresses"))
+            .order_by(wallet_account.c.id)
+            .limit(bindparam("limit"))
+        ),
+        accounts_at=dialect.compile(
+            _stored_accounts(
+                wallet_account.c.wallet_id == bindparam("wallet_id"),
+                dialect.is_among(wallet_account.c.normalized_path, "paths"),
+            )
+        ),
+        accounts_called=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.name, "names"))),
+        accounts_of_ids=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.id, "ids"))),
+        sealed_secret=dialect.compile(
+            select(sealed_secret.c.key_id, sealed_secret.c.ciphertext).where(
+                sealed_secret.c.organization_id == _ORGANIZATION_ID,
+                sealed_secret.c.record_id == bindparam("record_id"),
+                sealed_secret.c.purpose == bindparam("purpose"),
+            )
+        ),
         has_account=dialect.compile(
             select(wallet_account.c.id).where(
                 wallet_account.c.organization_id == _ORGANIZATION_ID, wallet_account.c.id == _ID
@@ -140,13 +172,19 @@ def _records(dialect: Dialect, which: ColumnElement[bool]) -> Statement:
     )
 
 
+def _stored_accounts(*wanted: ColumnElement[bool]) -> Select[Any]:
+    return select(wallet_account.c.body, wallet_account.c.exported).where(
+        wallet_account.c.organization_id == _ORGANIZATION_ID, *wanted
+    )
+
+
 def _first_account(dialect: Dialect, by_address: bool, by_path: bool) -> Statement:
     wanted: list[ColumnElement[Any]] = [
         wallet_account.c.organization_id == _ORGANIZATION_ID,
         wallet_account.c.wallet_id == bindparam("wallet_id"),
     ]
     if by_address:
-        wanted.append(wallet_account.c.address == bindparam("address"))
+        wanted.append(dialect.is_among(wallet_account.c.address, "addresses"))
     if by_path:
         wanted.append(wallet_account.c.normalized_path == bindparam("path"))
     return dialect.compile(
