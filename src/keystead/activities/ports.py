@@ -6,6 +6,7 @@ Here: the protocols and the values that cross them. Not here: any implementation
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 import msgspec
@@ -43,6 +44,23 @@ class NewWallet(msgspec.Struct, frozen=True):
 
     sealed_mnemonic: Sealed
     accounts: tuple[DerivedAccount, ...]
+
+
+class SignatureScheme(Enum):
+    """How a message is signed. Which scheme fits which curve and address format is the caller's knowledge."""
+
+    ECDSA = "ECDSA over a 32-byte digest, on the curve of the key"
+    SCHNORR = "BIP-340 over 32 bytes, by the key as it is"
+    SCHNORR_KEY_PATH = "BIP-340 over 32 bytes, by the key tweaked as BIP-341 says for an empty script tree"
+    ED25519 = "Ed25519 over the message"
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """`r` and `s` are 32 bytes each; `v` is the recovery id, 0 or 1, and 0 where a scheme has none."""
+
+    r: bytes
+    s: bytes
+    v: int
 
 
 class Signer(Protocol):
