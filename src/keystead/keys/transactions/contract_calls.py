@@ -10,7 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from eth_hash.auto import keccak
@@ -18,9 +18,6 @@ from eth_hash.auto import keccak
 from keystead.keys.transactions.envelope import SELECTOR_BYTES, hex_text
 from keystead.keys.transactions.transaction import unparsable
 from keystead.organizations.interface_formats import AbiEntry, AbiParameter
-
-if TYPE_CHECKING:
-    from eth_abi.codec import ABIDecoder
 
 INTERFACES_KEPT: Final = 64
 """Interfaces whose functions are kept; one is at most 400 kilobytes of text."""
@@ -34,8 +31,9 @@ _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 class _Function(msgspec.Struct, frozen=True):
     name: str
     signature: str
-    types: tuple[str, ...]
-    arguments: tuple[str, ...]
+    inputs: tuple[AbiParameter, ...]
+    decoder: Any
+    """eth-abi's, of the arguments together. It raises DecodingError."""
 
 
 def call_facts(abi: str, calldata: bytes) -> Mapping[str, Any]:
@@ -49,14 +47,13 @@ def call_facts(abi: str, calldata: bytes) -> Mapping[str, Any]:
     if function is None:
         return {}
     values = _decoded(function, calldata[SELECTOR_BYTES:])
-    uses = Counter(function.arguments)
+    names = [parameter.name for parameter in function.inputs]
+    uses = Counter(names)
     return {
         "function_name": function.name,
         "function_signature": hex_text(calldata[:SELECTOR_BYTES]),
         "contract_call_args": {
-            name: _plain(value)
-            for name, value in zip(function.arguments, values, strict=True)
-            if name and uses[name] == 1
+            name: _plain(value) for name, value in zip(names, values, strict=True) if name and uses[name] == 1
         },
     }
 
@@ -69,15 +66,10 @@ def _functions(abi: str) -> Mapping[bytes, _Function]:
     for entry in _ABI.decode(abi):
         if entry.type != "function":
             continue
-        types = tuple(_type_text(parameter) for parameter in entry.inputs)
-        function = _Function(
-            name=entry.name,
-            signature=f"{entry.name}({','.join(types)})",
-            types=types,
-            arguments=tuple(parameter.name for parameter in entry.inputs),
-        )
-        selector = keccak(function.signature.encode())[:SELECTOR_BYTES]
-        if found.setdefault(selector, function).signature != function.signature:
+        signature = f"{entry.name}({','.join(map(_type_text, entry.inputs))})"
+        selector = keccak(signature.encode())[:SELECTOR_BYTES]
+        function = _Function(entry.name, signature, entry.inputs, _tuple_decoder(entry.inputs))
+        if found.setdefault(selector, function).signature != signature:
             ambiguous.add(selector)
     return {selector: function for selector, function in found.items() if selector not in ambiguous}
 
@@ -86,34 +78,67 @@ def _type_text(parameter: AbiParameter) -> str:
     """The type as signatures write it: a tuple by its members, aliases in full."""
     item, bracket, dimensions = parameter.type.partition("[")
     if item == "tuple":
-        item = f"({','.join(_type_text(component) for component in parameter.components)})"
+        item = f"({','.join(map(_type_text, parameter.components))})"
     return _FULL_NAMES.get(item, item) + bracket + dimensions
 
 
 _FULL_NAMES = {"uint": "uint256", "int": "int256", "fixed": "fixed128x18", "ufixed": "ufixed128x18"}
 
 
+def _tuple_decoder(parameters: tuple[AbiParameter, ...]) -> Any:
+    from eth_abi.decoding import TupleDecoder  # slow to import, and needed by few requests
+
+    return TupleDecoder(decoders=[_decoder(parameter) for parameter in parameters])
+
+
+def _decoder(parameter: AbiParameter) -> Any:
+    """Put together member by member: eth-abi's parser takes minutes for some types of a few thousand characters."""
+    from eth_abi.decoding import DynamicArrayDecoder, SizedArrayDecoder
+    from eth_abi.registry import registry
+
+    item, *dimensions = parameter.type.split("[")
+    if item == "tuple" and not parameter.components:
+        return _NoMembers()  # it has no bytes, and a list of a trillion of them fits in one number
+    decoder = _tuple_decoder(parameter.components) if item == "tuple" else registry.get_decoder(item)
+    for dimension in dimensions:
+        size = dimension.removesuffix("]")
+        if size:
+            decoder = SizedArrayDecoder(item_decoder=decoder, array_size=int(size))
+        else:
+            decoder = DynamicArrayDecoder(item_decoder=decoder)
+    return decoder
+
+
+class _NoMembers:
+    """Stands for the decoder of a tuple of nothing."""
+
+    is_dynamic = False
+
+    def __call__(self, _: object) -> None:
+        from eth_abi.exceptions import DecodingError
+
+        raise DecodingError("a tuple without members")
+
+
 def _decoded(function: _Function, arguments: bytes) -> tuple[Any, ...]:
-    from eth_abi.exceptions import DecodingError  # slow to import, and needed by few requests
+    from eth_abi.exceptions import DecodingError
 
     try:
-        return _decoder().decode(function.types, arguments, strict=False)  # type: ignore[no-any-return]
+        return tuple(function.decoder(_metered()(arguments)))
     except (DecodingError, OverflowError, UnicodeDecodeError, RecursionError) as refused:
         raise unparsable(
-            f"the calldata names {function.signature[:200]} of the uploaded interface, but its arguments do not decode "
-            f"as that: {str(refused)[:200]}"
+            f"the calldata names {function.signature[:200]} of the uploaded interface, but its arguments do not "
+            f"decode as that: {str(refused)[:200]}"
         ) from None
 
 
 @functools.cache
-def _decoder() -> ABIDecoder:
-    from eth_abi.codec import ABIDecoder
+def _metered() -> type:
     from eth_abi.decoding import ContextFramesBytesIO
     from eth_abi.exceptions import DecodingError
-    from eth_abi.registry import registry
 
     class Metered(ContextFramesBytesIO):  # type: ignore[misc]
-        """A stream that is read a bounded number of times, and never past its end by a claimed length."""
+        """A stream that is read a bounded number of times, and never by a claimed length beyond its own."""
 
         def __init__(self, data: bytes) -> None:
             super().__init__(data)
@@ -128,10 +153,7 @@ def _decoder() -> ABIDecoder:
                 raise DecodingError("a length beyond the end")
             return bytes(super().read(size))
 
-    class Decoder(ABIDecoder):  # type: ignore[misc]
-        stream_class = Metered
-
-    return Decoder(registry)
+    return Metered
 
 
 def _plain(value: Any) -> Any:

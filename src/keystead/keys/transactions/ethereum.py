@@ -76,7 +76,7 @@ _FIRST_LIST_BYTE = 0xC0
 
 
 class _Read(msgspec.Struct, frozen=True):
-    """A transaction's items, and what they mean. `kind` is the byte in front of a typed one, None for a legacy one."""
+    """A transaction's items, and what they mean. `kind`: the byte in front of a typed one, None for a legacy."""
 
     kind: int | None
     name: str
