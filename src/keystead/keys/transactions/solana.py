@@ -202,11 +202,11 @@ def _spl_transfer(instruction: _Instruction) -> dict[str, Any] | None:
     if instruction.program not in _TOKEN_PROGRAMS:
         return None
     if data[:1] == b"\x03":
-        names, amount_at, size = ("from", "to", "owner"), 1, 9
+        names, amount_at, size = ["from", "to", "owner"], 1, 9
     elif data[:1] == b"\x0c":
-        names, amount_at, size = ("from", "token_mint", "to", "owner"), 1, 10
+        names, amount_at, size = ["from", "token_mint", "to", "owner"], 1, 10
     elif data[:2] == b"\x1a\x01":
-        names, amount_at, size = ("from", "token_mint", "to", "owner"), 2, 19
+        names, amount_at, size = ["from", "token_mint", "to", "owner"], 2, 19
     else:
         return None
     if len(data) < size or len(keys) < len(names):
