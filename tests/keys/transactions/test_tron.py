@@ -41,7 +41,7 @@ def test_vector() -> None:
     assert parsed.assemble(signed(parsed.messages)).hex() == VECTOR["signedTransactionRecid"]
 
 
-SHOWN = {
+SHOWN: dict[str, dict[str, Any]] = {
     "TransferContract": {"to_address": "b1", "amount": 9999999},
     "TransferContract with memo": {"to_address": "b1", "amount": 1, "permission_id": 2},
     "TriggerSmartContract": {

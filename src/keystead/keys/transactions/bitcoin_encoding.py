@@ -110,16 +110,19 @@ def read_unsigned(data: bytes) -> Transaction:
     """The transaction that a PSBT is about: in the old serialization, no input script filled in (BIP-174)."""
     reader = Reader(data, "the unsigned transaction")
     version = reader.unsigned(4)
+    count = reader.compact_size()
+    if not count:
+        raise reader.refuse("no inputs; or it is written with witnesses, which do not belong there")
     inputs = []
-    for number in range(reader.compact_size()):
+    for number in range(count):
         inputs.append(_input(reader))
         if inputs[-1][1]:
             raise reader.refuse(f"the script of input {number} is not empty")
     outputs = [reader.output() for _ in range(reader.compact_size())]
     locktime = reader.unsigned(4)
     reader.finish()
-    if not inputs or not outputs:
-        raise reader.refuse("no inputs or no outputs; or it has witnesses, which do not belong there")
+    if not outputs:
+        raise reader.refuse("no outputs")
     if len({made.outpoint for made, _ in inputs}) != len(inputs):
         raise reader.refuse("an output is spent twice")
     return Transaction(version, tuple(made for made, _ in inputs), tuple(outputs), locktime)
@@ -141,9 +144,9 @@ def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[Output, ...]]:
     if not inputs or not outputs:
         raise reader.refuse("no inputs or no outputs")
     if witnesses:
-        for _ in range(inputs):
-            for _ in range(reader.compact_size()):
-                reader.sized()
+        stacks = [[reader.sized() for _ in range(reader.compact_size())] for _ in range(inputs)]
+        if not any(stacks):
+            raise reader.refuse("it announces witnesses and has none")
     locktime = reader.take(4)
     reader.finish()
     return double_sha256(data[:4] + data[body:body_end] + locktime), outputs
