@@ -5,6 +5,7 @@ Pure. A format comes into use by putting its encoder in its row of the table. No
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -37,10 +38,10 @@ def _ethereum(key: PublicKey) -> str:
 
 
 def _solana(key: PublicKey) -> str:
-    return _base58(key.compressed)
+    return base58(key.compressed)
 
 
-def _base58(data: bytes) -> str:
+def base58(data: bytes) -> str:
     """Base 58 in Bitcoin's alphabet, without checksum; each leading zero byte is a leading `1`."""
     number = int.from_bytes(data)
     digits = ""
@@ -48,6 +49,11 @@ def _base58(data: bytes) -> str:
         number, digit = divmod(number, 58)
         digits = _BASE58[digit] + digits
     return "1" * (len(data) - len(data.lstrip(b"\0"))) + digits
+
+
+def base58check(payload: bytes) -> str:
+    """Base 58 with the first 4 bytes of the double SHA-256 as checksum."""
+    return base58(payload + hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4])
 
 
 _Encoder = Callable[[PublicKey], str]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from keystead.activities.activity import Informed, Outcome
+from keystead.activities.activity import Execution, Informed, Outcome
 from keystead.activities.gathering import Gathering
 from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.decoding import NO_CONTROLS
@@ -45,7 +45,7 @@ class ToSign(msgspec.Struct, frozen=True):
 
 
 async def _signatures(
-    execution: Informed[Any], named: NamedKey, scheme: SignatureScheme, messages: Sequence[bytes]
+    execution: Execution, named: NamedKey, scheme: SignatureScheme, messages: Sequence[bytes]
 ) -> tuple[Signature, ...]:
     organization = execution.organization
     return await execution.signer.sign(
@@ -55,6 +55,11 @@ async def _signatures(
         scheme=scheme,
         messages=messages,
     )
+
+
+async def _payload_signatures(execution: Informed[ToSign]) -> tuple[Signature, ...]:
+    gathered = execution.gathered
+    return await _signatures(execution, gathered.named, gathered.scheme, gathered.messages)
 
 
 # One raw payload
@@ -118,14 +123,10 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSi
     gather=gather_payload,
     resources=payload_keywords,
 )
-async def sign_raw_payload(
-    execution: Informed[ToSign], intent: SignRawPayloadIntentV2
-) -> Outcome[SignRawPayloadResult]:
+async def sign_raw_payload(execution: Informed[ToSign], _: SignRawPayloadIntentV2) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
-    made = await _signatures(
-        execution, execution.gathered.named, execution.gathered.scheme, execution.gathered.messages
-    )
-    return Outcome(result=_result(made[0]))
+    (made,) = await _payload_signatures(execution)
+    return Outcome(result=_result(made))
 
 
 def _result(signature: Signature) -> SignRawPayloadResult:
@@ -171,12 +172,10 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSi
 
 @activity("ACTIVITY_TYPE_SIGN_RAW_PAYLOADS", gather=gather_payloads, resources=payloads_keywords)
 async def sign_raw_payloads(
-    execution: Informed[ToSign], intent: SignRawPayloadsIntent
+    execution: Informed[ToSign], _: SignRawPayloadsIntent
 ) -> Outcome[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
-    made = await _signatures(
-        execution, execution.gathered.named, execution.gathered.scheme, execution.gathered.messages
-    )
+    made = await _payload_signatures(execution)
     return Outcome(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
 
 
@@ -261,7 +260,7 @@ def transaction_keywords(
     resources=transaction_keywords,
 )
 async def sign_transaction(
-    execution: Informed[TransactionToSign], intent: SignTransactionIntentV2
+    execution: Informed[TransactionToSign], _: SignTransactionIntentV2
 ) -> Outcome[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.gathered.transaction

@@ -5,26 +5,41 @@ Not here: any chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import Final
+from collections.abc import Callable
+from typing import assert_never
 
 from keystead.api.enums import TransactionType
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction
 
 Parse = Callable[[bytes, Party], UnsignedTransaction]
 
-_MODULES: Final[Mapping[TransactionType, str]] = {
-    TransactionType.ETHEREUM: "ethereum",
-    TransactionType.SOLANA: "solana",
-    TransactionType.TRON: "tron",
-    TransactionType.BITCOIN: "bitcoin",
-    TransactionType.TEMPO: "tempo",
-}
-
 
 def parse_transaction(kind: TransactionType, unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read an unsigned transaction of this chain. Raises InvalidRequest as the chain's parser does."""
-    chain = _MODULES[kind]
-    parse: Parse = getattr(import_module(f"keystead.keys.transactions.{chain}"), f"parse_{chain}")
-    return parse(unsigned, party)
+    return _parser(kind)(unsigned, party)
+
+
+def _parser(kind: TransactionType) -> Parse:
+    match kind:
+        case TransactionType.ETHEREUM:
+            from keystead.keys.transactions.ethereum import parse_ethereum
+
+            return parse_ethereum
+        case TransactionType.SOLANA:
+            from keystead.keys.transactions.solana import parse_solana
+
+            return parse_solana
+        case TransactionType.TRON:
+            from keystead.keys.transactions.tron import parse_tron
+
+            return parse_tron
+        case TransactionType.BITCOIN:
+            from keystead.keys.transactions.bitcoin import parse_bitcoin
+
+            return parse_bitcoin
+        case TransactionType.TEMPO:
+            from keystead.keys.transactions.tempo import parse_tempo
+
+            return parse_tempo
+        case _:
+            assert_never(kind)
