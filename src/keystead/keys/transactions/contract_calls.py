@@ -137,7 +137,7 @@ def _metered() -> type:
     from eth_abi.decoding import ContextFramesBytesIO
     from eth_abi.exceptions import DecodingError
 
-    class Metered(ContextFramesBytesIO):  # type: ignore[misc]
+    class Metered(ContextFramesBytesIO):
         """A stream that is read a bounded number of times, and never by a claimed length beyond its own."""
 
         def __init__(self, data: bytes) -> None:
