@@ -1,7 +1,7 @@
 """Keys that everybody knows: the wallet of tests/vectors/addresses.json, put into a founded database.
 
-Vectors of signatures can be compared byte for byte only under the keys they were made with. Not here: an import, which
-would take the same mnemonic through the API.
+Vectors of signatures can be compared byte for byte only under the keys they were made with. Not here: an import,
+which would take the same mnemonic through the API.
 """
 
 from __future__ import annotations
