@@ -10,6 +10,8 @@ from keystead.operations import (
     organization_settings,
     organizations,
     policies,
+    private_key_tags,
+    private_keys,
     signing,
     smart_contract_interfaces,
     sub_organizations,
@@ -17,6 +19,7 @@ from keystead.operations import (
     user_tags,
     users,
     votes,
+    wallet_accounts,
     wallets,
 )
 from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
@@ -34,6 +37,8 @@ __all__ = [
     "organization_settings",
     "organizations",
     "policies",
+    "private_key_tags",
+    "private_keys",
     "signing",
     "smart_contract_interfaces",
     "sub_organizations",
@@ -41,5 +46,6 @@ __all__ = [
     "user_tags",
     "users",
     "votes",
+    "wallet_accounts",
     "wallets",
 ]

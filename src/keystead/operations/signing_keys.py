@@ -18,8 +18,8 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.keys.curves import decoded_public_key
-from keystead.keys.paths import HARDENED, parse_path
 from keystead.keys.transactions.transaction import Party
+from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.organizations.organization import Organization, Sealed
@@ -83,7 +83,7 @@ def _account_key(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> Name
     return NamedKey(
         key=WalletKey(wallet.wallet_id, sealed, account.curve, account.path),
         party=_party(account, bytes.fromhex(account.public_key or ""), account.address_format, account.address),
-        keywords={"wallet": wallet_keyword(wallet), "wallet_account": account_keyword(account)},
+        keywords={"wallet": wallet_facts(wallet), "wallet_account": wallet_account_facts(account)},
     )
 
 
@@ -98,7 +98,7 @@ def _private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
             named.format if named else None,
             named.address if named else None,
         ),
-        keywords={"private_key": private_key_keyword(key)},
+        keywords={"private_key": private_key_facts(key)},
     )
 
 
@@ -113,34 +113,3 @@ def _party(
         address_format=address_format,
         address=address,
     )
-
-
-def wallet_keyword(wallet: Wallet) -> Mapping[str, Any]:
-    """A wallet as policies see it."""
-    return {
-        "id": wallet.wallet_id,
-        "label": wallet.wallet_name,
-        "imported": wallet.imported,
-        "exported": wallet.exported,
-    }
-
-
-def account_keyword(account: WalletAccount) -> Mapping[str, Any]:
-    """An account as policies see it; the lists have an entry for each level of the path, as it was asked for."""
-    segments = parse_path(account.path)
-    return {
-        "address": account.address,
-        "path_indexes": [segment & ~HARDENED for segment in segments],
-        "path_hardened": [segment >= HARDENED for segment in segments],
-    }
-
-
-def private_key_keyword(key: PrivateKey) -> Mapping[str, Any]:
-    """A private key as policies see it."""
-    return {
-        "id": key.private_key_id,
-        "label": key.private_key_name,
-        "tags": list(key.private_key_tags),
-        "imported": key.imported,
-        "exported": key.exported,
-    }
