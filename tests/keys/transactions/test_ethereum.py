@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import rlp
-from eth_account import Account
 from eth_utils.address import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.keys.signatures import sign
 from keystead.keys.transactions.ethereum import parse_ethereum
 from keystead.keys.transactions.transaction import UnsignedTransaction
+from tests.independent_ethereum import Account
 from tests.keys.transactions.signing_vectors import SIGNING, account, party
 
 ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
