@@ -24,7 +24,7 @@ from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.schema import HEAD, alembic_config, is_current, migrate
 from keystead.storage.statements import reads
 from keystead.storage.tables import metadata
-from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap
+from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap, wallet_emptying
 from tests.postgres import PostgresServer
 from tests.storage.conftest import ENGINES, MakeDatabase, opened
 
@@ -151,6 +151,7 @@ def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) 
         statements += found.values() if isinstance(found, dict) else [found]
     written = [organization_swap(dialect).update.sql, activity_swap(dialect).update.sql]
     written += [*deletions(dialect).values(), *dissolution(dialect)]
+    written += [statement.sql for statement in wallet_emptying(dialect)]
     for sql in (*[statement.sql for statement in statements], *written):
         plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
         for *_, step in plan:
