@@ -160,6 +160,22 @@ def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) 
     connection.close()
 
 
+def test_accounts_are_found_by_their_own_index_on_sqlite(new_sqlite: MakeDatabase) -> None:
+    """However many there are: a walk through all accounts of an organization would not show as a scan."""
+    connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
+    declared = reads(SqliteDialect())
+    for statement, index in [
+        (declared.accounts_with_address, "wallet_account_by_address"),
+        (declared.accounts_at, "wallet_account_by_path"),
+        (declared.accounts_called, "wallet_account_by_name"),
+        (declared.accounts_of_ids, "sqlite_autoindex_wallet_account_1"),
+    ]:
+        arguments = [None] * statement.sql.count("?")
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", arguments).fetchall()
+        assert any(f"USING INDEX {index} " in step for *_, step in plan), (index, plan)
+    connection.close()
+
+
 @pytest.mark.parametrize("url", ["mysql://h/d", "sqlite://", "sqlite:///:memory:", "nonsense", "sqlite:///"])
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match="sqlite:///"):
