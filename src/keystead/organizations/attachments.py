@@ -10,6 +10,12 @@ import msgspec
 from keystead.api.records import WalletAccount
 from keystead.organizations.organization import Sealed
 
+MNEMONIC_PURPOSE = "wallet-mnemonic"
+"""What the sealed secret of a wallet is for."""
+
+PRIVATE_KEY_PURPOSE = "private-key"
+"""What the sealed secret of a private key is for."""
+
 
 class InterfaceText(msgspec.Struct, frozen=True):
     """The ABI or IDL of a contract interface, as it was given."""
@@ -27,6 +33,13 @@ class NewAccount(msgspec.Struct, frozen=True):
 
     account: WalletAccount
     normalized_path: str
+
+
+class StoredAccount(msgspec.Struct, frozen=True):
+    """A wallet account as it is kept. `exported`: its key has left on its own; its wallet may have left too."""
+
+    account: WalletAccount
+    exported: bool = False
 
 
 class SealedSecret(msgspec.Struct, frozen=True):

@@ -37,10 +37,10 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that was read whole and can be signed by the party it was parsed for.
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
-    itself for Ed25519. `contracts`: addresses called whose interface, if one was uploaded, would tell more; each once,
-    as interfaces are looked up by. `facts(interfaces)`: the policy keywords, e.g. {"eth": {"tx": {...}}}, given the
-    texts of those interfaces that there are, by address as in `contracts`; may raise `unparsable` if a call does not
-    fit its interface. `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
+    itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
+    `facts(interfaces)`: the policy keywords, e.g. {"eth": {"tx": {...}}}, given the texts of those interfaces
+    that there are, by address as in `contracts`; may raise `unparsable` if a call does not fit its interface.
+    `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
     """
 
     scheme: SignatureScheme
