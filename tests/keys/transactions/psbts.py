@@ -22,8 +22,9 @@ from btclib.tx.tx_in import TxIn
 from btclib.tx.tx_out import TxOut
 from Crypto.Hash import RIPEMD160
 
-from keystead.activities.ports import Signature, SignatureScheme
+from keystead.activities.ports import Signature
 from keystead.api.enums import AddressFormat, Curve
+from keystead.keys.signatures import sign
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction
 
 Record = tuple[bytes, bytes]
@@ -169,27 +170,8 @@ def unsigned_psbt(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int
     return psbt(tx, [one.records for one in spent], len(outputs))
 
 
-def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> list[Signature]:
-    made = []
-    for message in parsed.messages:
-        if parsed.scheme is SignatureScheme.SCHNORR_KEY_PATH:
-            raw = _tweaked(private).sign_schnorr(message)
-            made.append(Signature(raw[:32], raw[32:], 0))
-        else:
-            raw = private.sign_recoverable(message, hasher=None)
-            made.append(Signature(raw[:32], raw[32:64], raw[64]))
-    return made
-
-
-def _tweaked(private: coincurve.PrivateKey) -> coincurve.PrivateKey:
-    """BIP-341's `taproot_tweak_seckey` for an empty script tree."""
-    order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-    point = private.public_key.format()
-    secret = int.from_bytes(private.secret)
-    secret = secret if point[0] == 2 else order - secret
-    tag = hashlib.sha256(b"TapTweak").digest()
-    tweak = int.from_bytes(hashlib.sha256(tag + tag + point[1:]).digest())
-    return coincurve.PrivateKey(((secret + tweak) % order).to_bytes(32))
+def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> tuple[Signature, ...]:
+    return sign(Curve.SECP256K1, private.secret, parsed.scheme, parsed.messages)
 
 
 def verify(psbt_signed: bytes, spent: Sequence[Spent], tx: Tx) -> None:

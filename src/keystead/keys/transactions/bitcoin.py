@@ -80,7 +80,7 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """The account that signs. `script`: what its address pays to, None where that takes a script the PSBT brings."""
+    """The account that signs. `script`: what its address pays to, None where the PSBT has to bring a script."""
 
     party: Party
     kind: str

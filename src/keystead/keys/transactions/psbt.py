@@ -80,7 +80,7 @@ class PsbtInput:
         return any(key[0] == field for key in self._records.values)
 
     def place(self, key: bytes) -> tuple[int, int]:
-        """The stretch of the PSBT that a record of this key replaces; an empty one in ascending order if it is new."""
+        """The stretch of the PSBT that a record of this key replaces; if it is new, an empty one, by order."""
         spans = self._records.spans
         if key in spans:
             return spans[key]
