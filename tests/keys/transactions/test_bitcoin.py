@@ -50,7 +50,7 @@ def test_vector(vector: dict[str, Any]) -> None:
         raw = bytes.fromhex(vector["tapKeySig"])
         key = coincurve.PublicKeyXOnly(bytes.fromhex(vector["xOnlyOutputKey"]))
         assert key.verify(raw, parsed.messages[0])
-        signatures = (Signature(raw[:32], raw[32:], 0),)
+        signatures: tuple[Signature, ...] = (Signature(raw[:32], raw[32:], 0),)
     else:
         signatures = signed(parsed, coincurve.PrivateKey(private_key))
     assert parsed.assemble(signatures).hex() == vector["signedTransaction"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
@@ -218,8 +219,6 @@ def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record that a signature becomes."""
     if account.kind == P2TR:
         return bytes([Field.TAP_KEY_SIG]), signature.r + signature.s
-    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
     der = encode_dss_signature(r, min(s, GROUP_ORDERS[Curve.SECP256K1] - s))
