@@ -63,6 +63,8 @@ class Furniture:
     user_tag_id: str
     policy_id: str
     wallet_id: str
+    private_key_id: str
+    private_key_tag_id: str
     contract_interface_id: str
     activity_id: str
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
@@ -91,6 +93,8 @@ def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
         ],
         policy_id=fresh("policy"),
         wallet_id=caller.result("create_wallet", wallet)["walletId"],
+        private_key_id=fresh("private_key"),
+        private_key_tag_id=fresh("private_key_tag"),
         contract_interface_id=interface["result"]["createSmartContractInterfaceResult"]["smartContractInterfaceId"],
         activity_id=interface["id"],
         fresh=fresh,
@@ -139,6 +143,22 @@ class _Fresh:
         tag = {"userTagName": unique("tag"), "userIds": [self._holder.user_id]}
         return str(self._root.result("create_user_tag", tag)["userTagId"])
 
+    def _wallet(self) -> str:
+        wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}
+        return str(self._root.result("create_wallet", wallet)["walletId"])
+
+    def _wallet_account(self) -> str:
+        accounts = self._root.asked("list_wallet_accounts", walletId=self._wallet())["accounts"]
+        return str(accounts[0]["walletAccountId"])
+
+    def _private_key(self) -> str:
+        made = self._root.result("create_private_keys", {"privateKeys": [private_key_params()]})
+        return str(made["privateKeys"][0]["privateKeyId"])
+
+    def _private_key_tag(self) -> str:
+        tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
+        return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
+
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])
 
@@ -171,6 +191,15 @@ class _Fresh:
         activity = answered(self._proposer.submit("create_api_keys", asked))["activity"]
         assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
         return str(activity["fingerprint"])
+
+
+def private_key_params(**members: Any) -> dict[str, Any]:
+    return {
+        "privateKeyName": unique("key"),
+        "curve": "CURVE_SECP256K1",
+        "privateKeyTags": [],
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"],
+    } | members
 
 
 def policy_params(**members: Any) -> dict[str, Any]:

@@ -32,6 +32,12 @@ _PATTERN_WORDS = {
     NO_CONTROLS: "expected text without control characters",
     NO_CONTROLS_BUT_LINES: "expected text without control characters",
 }
+_ENUM_WORDS = {
+    "parameters.encoding": "invalid payload encoding",
+    "parameters.hashFunction": "invalid hash function",
+}
+"""Fields for whose unknown values the public API has words of its own."""
+
 _AT = re.compile(r" - at `(?P<path>[^`]*)`\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]+)`")
@@ -108,7 +114,8 @@ def _named(message: str, within: str) -> InvalidRequest:
             machine_code="INVALID_ORGANIZATION_ID",
         )
     place = f"field `{path}`: " if path else ""
-    return InvalidRequest(f"invalid request body: {place}{what[:1].lower()}{what[1:]}")
+    start = _ENUM_WORDS.get(path, "") if what.startswith("Invalid enum value") else ""
+    return InvalidRequest(f"{start or 'invalid request body'}: {place}{what[:1].lower()}{what[1:]}")
 
 
 def _join(path: str, field: str) -> str:

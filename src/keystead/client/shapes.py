@@ -23,9 +23,12 @@ from keystead.api.enums import (
     Curve,
     Effect,
     FeatureName,
+    HashFunction,
     PathFormat,
+    PayloadEncoding,
     SmartContractInterfaceType,
     TagType,
+    TransactionType,
     VoteSelection,
 )
 from keystead.api.parameters import (
@@ -53,6 +56,8 @@ from keystead.api.records import (
     OauthProvider,
     Policy,
     PolicyOutcome,
+    PrivateKey,
+    PrivateKeyAddress,
     RequiredAuthenticationMethod,
     SmartContractInterface,
     Status,
@@ -104,6 +109,10 @@ __all__ = [
     "CreatePolicyIntentV3",
     "CreatePolicyResult",
     "CreatePolicySubmitted",
+    "CreatePrivateKeyTagResult",
+    "CreatePrivateKeyTagSubmitted",
+    "CreatePrivateKeysResultV2",
+    "CreatePrivateKeysSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
     "CreateSubOrganizationResultV8",
@@ -112,6 +121,8 @@ __all__ = [
     "CreateUserTagSubmitted",
     "CreateUsersResult",
     "CreateUsersSubmitted",
+    "CreateWalletAccountsResult",
+    "CreateWalletAccountsSubmitted",
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
@@ -132,6 +143,10 @@ __all__ = [
     "DeletePoliciesSubmitted",
     "DeletePolicyResult",
     "DeletePolicySubmitted",
+    "DeletePrivateKeyTagsResult",
+    "DeletePrivateKeyTagsSubmitted",
+    "DeletePrivateKeysResult",
+    "DeletePrivateKeysSubmitted",
     "DeleteSmartContractInterfaceResult",
     "DeleteSmartContractInterfaceSubmitted",
     "DeleteSubOrganizationResult",
@@ -140,6 +155,10 @@ __all__ = [
     "DeleteUserTagsSubmitted",
     "DeleteUsersResult",
     "DeleteUsersSubmitted",
+    "DeleteWalletAccountsResult",
+    "DeleteWalletAccountsSubmitted",
+    "DeleteWalletsResult",
+    "DeleteWalletsSubmitted",
     "Effect",
     "Evaluation",
     "Feature",
@@ -156,14 +175,18 @@ __all__ = [
     "GetOrganizationConfigsResponse",
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
+    "GetPrivateKeyResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
     "GetWalletResponse",
+    "HashFunction",
     "InvitationParams",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPrivateKeyTagsResponse",
+    "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
     "ListSuborgsResponse",
     "ListUserTagsResponse",
@@ -178,8 +201,13 @@ __all__ = [
     "OidcClaims",
     "Pagination",
     "PathFormat",
+    "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
+    "PrivateKey",
+    "PrivateKeyAddress",
+    "PrivateKeyParams",
+    "PrivateKeyResult",
     "Quorum",
     "RejectActivityResult",
     "RejectActivitySubmitted",
@@ -190,18 +218,27 @@ __all__ = [
     "RootUserParamsV5",
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
+    "SignRawPayloadResult",
+    "SignRawPayloadSubmitted",
+    "SignRawPayloadsResult",
+    "SignRawPayloadsSubmitted",
+    "SignTransactionResult",
+    "SignTransactionSubmitted",
     "SmartContractInterface",
     "SmartContractInterfaceType",
     "Status",
     "Tag",
     "TagType",
     "Timestamp",
+    "TransactionType",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
     "UpdateOrganizationNameResult",
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
     "UpdatePolicySubmitted",
+    "UpdatePrivateKeyTagResult",
+    "UpdatePrivateKeyTagSubmitted",
     "UpdateRootQuorumResult",
     "UpdateRootQuorumSubmitted",
     "UpdateUserEmailResult",
@@ -214,6 +251,10 @@ __all__ = [
     "UpdateUserSubmitted",
     "UpdateUserTagResult",
     "UpdateUserTagSubmitted",
+    "UpdateWalletAccountNameResult",
+    "UpdateWalletAccountNameSubmitted",
+    "UpdateWalletResult",
+    "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
     "Vote",
@@ -288,6 +329,10 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
     policy_evaluations: tuple[Evaluation, ...]
 
 
+class GetPrivateKeyResponse(Wire, frozen=True):
+    private_key: PrivateKey
+
+
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
     smart_contract_interface: SmartContractInterface
 
@@ -314,6 +359,14 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class ListPrivateKeyTagsResponse(Wire, frozen=True):
+    private_key_tags: tuple[Tag, ...]
+
+
+class ListPrivateKeysResponse(Wire, frozen=True):
+    private_keys: tuple[PrivateKey, ...]
 
 
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
@@ -402,6 +455,27 @@ class CreatePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
+class CreatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
+    private_key_ids: tuple[str, ...]
+
+
+class PrivateKeyParams(Wire, frozen=True):
+    private_key_name: str
+    curve: Curve
+    private_key_tags: tuple[str, ...]
+    address_formats: tuple[AddressFormat, ...]
+
+
+class PrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+class CreatePrivateKeysResultV2(Wire, frozen=True):
+    private_keys: tuple[PrivateKeyResult, ...]
+
+
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -462,6 +536,10 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class CreateWalletAccountsResult(Wire, frozen=True):
+    addresses: tuple[str, ...]
+
+
 class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
@@ -490,6 +568,17 @@ class DeletePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
+class DeletePrivateKeyTagsResult(Wire, frozen=True):
+    """`private_key_ids`: the keys that lost a tag."""
+
+    private_key_tag_ids: tuple[str, ...]
+    private_key_ids: tuple[str, ...]
+
+
+class DeletePrivateKeysResult(Wire, frozen=True):
+    private_key_ids: tuple[str, ...]
+
+
 class DeleteSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -509,6 +598,14 @@ class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class DeleteWalletAccountsResult(Wire, frozen=True):
+    wallet_account_ids: tuple[str, ...]
+
+
+class DeleteWalletsResult(Wire, frozen=True):
+    wallet_ids: tuple[str, ...]
+
+
 class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
@@ -519,6 +616,26 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 
 class SetOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
+
+
+class SignRawPayloadResult(Wire, frozen=True):
+    """Hex without 0x. `r` and `s`: 64 digits each; `v`: 00 or 01, the recovery id of ECDSA."""
+
+    r: str
+    s: str
+    v: str
+
+
+class SignRawPayloadsResult(Wire, frozen=True):
+    """In the order of the payloads."""
+
+    signatures: tuple[SignRawPayloadResult, ...]
+
+
+class SignTransactionResult(Wire, frozen=True):
+    """Hex in lower case, without 0x."""
+
+    signed_transaction: str
 
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
@@ -532,6 +649,10 @@ class UpdateOrganizationNameResult(Wire, frozen=True):
 
 class UpdatePolicyResultV2(Wire, frozen=True):
     policy_id: str
+
+
+class UpdatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
 
 
 class UpdateRootQuorumResult(Wire, frozen=True):
@@ -556,6 +677,14 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
 
 class UpdateUserTagResult(Wire, frozen=True):
     user_tag_id: str
+
+
+class UpdateWalletResult(Wire, frozen=True):
+    wallet_id: str
+
+
+class UpdateWalletAccountNameResult(Wire, frozen=True):
+    wallet_account_id: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -658,6 +787,36 @@ class CreatePolicySubmitted(Submitted[CreatePolicyResult]):
         return self.result.policy_id
 
 
+class CreatePrivateKeyTagSubmitted(Submitted[CreatePrivateKeyTagResult]):
+    """Make a tag and put it on private keys."""
+
+    operation = "create_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG"
+    result_key = "createPrivateKeyTagResult"
+    result_struct = CreatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
+    """Make private keys, sealed at rest, each with its addresses."""
+
+    operation = "create_private_keys"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2"
+    result_key = "createPrivateKeysResultV2"
+    result_struct = CreatePrivateKeysResultV2
+
+    @property
+    def private_keys(self) -> tuple[PrivateKeyResult, ...]:
+        return self.result.private_keys
+
+
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
     """Store the ABI or IDL of a contract, so that policies can read calls to it."""
 
@@ -733,6 +892,19 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
     @property
     def wallet_id(self) -> str:
         return self.result.wallet_id
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.result.addresses
+
+
+class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
+    """Derive accounts of a wallet, and keep them unless told otherwise."""
+
+    operation = "create_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS"
+    result_key = "createWalletAccountsResult"
+    result_struct = CreateWalletAccountsResult
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -830,6 +1002,36 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
         return self.result.policy_id
 
 
+class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
+    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+
+    operation = "delete_private_key_tags"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
+    result_key = "deletePrivateKeyTagsResult"
+    result_struct = DeletePrivateKeyTagsResult
+
+    @property
+    def private_key_tag_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_tag_ids
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class DeletePrivateKeysSubmitted(Submitted[DeletePrivateKeysResult]):
+    """Delete private keys, all or none: they go for good."""
+
+    operation = "delete_private_keys"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS"
+    result_key = "deletePrivateKeysResult"
+    result_struct = DeletePrivateKeysResult
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
 class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
     """Delete the ABI or IDL of a contract."""
 
@@ -886,6 +1088,32 @@ class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
         return self.result.user_ids
 
 
+class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
+    """Delete wallet accounts, all or none. Their wallet can derive them again."""
+
+    operation = "delete_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS"
+    result_key = "deleteWalletAccountsResult"
+    result_struct = DeleteWalletAccountsResult
+
+    @property
+    def wallet_account_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_account_ids
+
+
+class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
+    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+
+    operation = "delete_wallets"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLETS"
+    result_key = "deleteWalletsResult"
+    result_struct = DeleteWalletsResult
+
+    @property
+    def wallet_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_ids
+
+
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
 
@@ -919,6 +1147,53 @@ class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
     @property
     def features(self) -> tuple[Feature, ...]:
         return self.result.features
+
+
+class SignRawPayloadSubmitted(Submitted[SignRawPayloadResult]):
+    """Sign a raw payload with a wallet account or a private key."""
+
+    operation = "sign_raw_payload"
+    activity_type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
+    result_key = "signRawPayloadResult"
+    result_struct = SignRawPayloadResult
+
+    @property
+    def r(self) -> str:
+        return self.result.r
+
+    @property
+    def s(self) -> str:
+        return self.result.s
+
+    @property
+    def v(self) -> str:
+        return self.result.v
+
+
+class SignRawPayloadsSubmitted(Submitted[SignRawPayloadsResult]):
+    """Sign several raw payloads with one wallet account or private key."""
+
+    operation = "sign_raw_payloads"
+    activity_type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
+    result_key = "signRawPayloadsResult"
+    result_struct = SignRawPayloadsResult
+
+    @property
+    def signatures(self) -> tuple[SignRawPayloadResult, ...]:
+        return self.result.signatures
+
+
+class SignTransactionSubmitted(Submitted[SignTransactionResult]):
+    """Sign a transaction with a wallet account or a private key."""
+
+    operation = "sign_transaction"
+    activity_type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
+    result_key = "signTransactionResult"
+    result_struct = SignTransactionResult
+
+    @property
+    def signed_transaction(self) -> str:
+        return self.result.signed_transaction
 
 
 class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
@@ -962,6 +1237,19 @@ class UpdatePolicySubmitted(Submitted[UpdatePolicyResultV2]):
     @property
     def policy_id(self) -> str:
         return self.result.policy_id
+
+
+class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
+    """Rename a tag, put it on private keys, take it off private keys."""
+
+    operation = "update_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG"
+    result_key = "updatePrivateKeyTagResult"
+    result_struct = UpdatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
 
 
 class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):
@@ -1036,3 +1324,29 @@ class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
     @property
     def user_tag_id(self) -> str:
         return self.result.user_tag_id
+
+
+class UpdateWalletSubmitted(Submitted[UpdateWalletResult]):
+    """Rename a wallet."""
+
+    operation = "update_wallet"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET"
+    result_key = "updateWalletResult"
+    result_struct = UpdateWalletResult
+
+    @property
+    def wallet_id(self) -> str:
+        return self.result.wallet_id
+
+
+class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult]):
+    """Name a wallet account."""
+
+    operation = "update_wallet_account_name"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME"
+    result_key = "updateWalletAccountNameResult"
+    result_struct = UpdateWalletAccountNameResult
+
+    @property
+    def wallet_account_id(self) -> str:
+        return self.result.wallet_account_id

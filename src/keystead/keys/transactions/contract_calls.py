@@ -137,11 +137,11 @@ def _metered() -> type:
     from eth_abi.decoding import ContextFramesBytesIO
     from eth_abi.exceptions import DecodingError
 
-    class Metered(ContextFramesBytesIO):  # type: ignore[misc]
+    class Metered(ContextFramesBytesIO):
         """A stream that is read a bounded number of times, and never by a claimed length beyond its own."""
 
         def __init__(self, data: bytes) -> None:
-            super().__init__(data)
+            super().__init__(data)  # type: ignore[no-untyped-call]
             self._size = len(data)
             self._reads = len(data) // 32 * _READS_PER_WORD + _READS_MIN
 
