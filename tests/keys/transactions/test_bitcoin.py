@@ -157,6 +157,7 @@ def test_only_own_inputs_are_signed() -> None:
 def test_an_account_of_scripts_owns_its_address(kind: str) -> None:
     """The one whose script is to push its key and check the signature."""
     spent, signer = Spent(kind, script=SINGLE), bitcoin_party(kind)
+    assert signer.address_format is not None
     assert address_of(spent) == address(public_key(Curve.SECP256K1, KEY.secret), signer.address_format)
     parsed = parse_bitcoin(unsigned_psbt([spent], paying(1)), signer)
     verify(parsed.assemble(signed(parsed)), [spent], transaction([spent], paying(1)))
