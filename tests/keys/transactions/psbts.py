@@ -22,8 +22,9 @@ from btclib.tx.tx_in import TxIn
 from btclib.tx.tx_out import TxOut
 from Crypto.Hash import RIPEMD160
 
-from keystead.activities.ports import Signature, SignatureScheme
+from keystead.activities.ports import Signature
 from keystead.api.enums import AddressFormat, Curve
+from keystead.keys.signatures import sign
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction
 
 Record = tuple[bytes, bytes]
@@ -82,6 +83,11 @@ def multisig(*keys: bytes) -> bytes:
     return b"\x51" + b"".join(b"\x21" + key for key in keys) + bytes([0x50 + len(keys), 0xAE])
 
 
+def single(key: bytes) -> bytes:
+    """The script behind a script address of one key."""
+    return b"\x21" + key + b"\xac"
+
+
 @functools.cache
 def script_for(kind: str, key: bytes, script: bytes | None = None) -> bytes:
     """What an account of one key is paid to; of P2SH and P2WSH, by a script with its key and another."""
@@ -100,7 +106,7 @@ def script_for(kind: str, key: bytes, script: bytes | None = None) -> bytes:
 
 
 def bitcoin_party(kind: str, network: str = "MAINNET", private: coincurve.PrivateKey = KEY) -> Party:
-    script = script_for(kind, key_of(private))
+    script = script_for(kind, key_of(private), script=single(key_of(private)))
     return Party(
         curve=Curve.SECP256K1,
         compressed=key_of(private),
@@ -169,27 +175,8 @@ def unsigned_psbt(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int
     return psbt(tx, [one.records for one in spent], len(outputs))
 
 
-def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> list[Signature]:
-    made = []
-    for message in parsed.messages:
-        if parsed.scheme is SignatureScheme.SCHNORR_KEY_PATH:
-            raw = _tweaked(private).sign_schnorr(message)
-            made.append(Signature(raw[:32], raw[32:], 0))
-        else:
-            raw = private.sign_recoverable(message, hasher=None)
-            made.append(Signature(raw[:32], raw[32:64], raw[64]))
-    return made
-
-
-def _tweaked(private: coincurve.PrivateKey) -> coincurve.PrivateKey:
-    """BIP-341's `taproot_tweak_seckey` for an empty script tree."""
-    order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-    point = private.public_key.format()
-    secret = int.from_bytes(private.secret)
-    secret = secret if point[0] == 2 else order - secret
-    tag = hashlib.sha256(b"TapTweak").digest()
-    tweak = int.from_bytes(hashlib.sha256(tag + tag + point[1:]).digest())
-    return coincurve.PrivateKey(((secret + tweak) % order).to_bytes(32))
+def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> tuple[Signature, ...]:
+    return sign(Curve.SECP256K1, private.secret, parsed.scheme, parsed.messages)
 
 
 def verify(psbt_signed: bytes, spent: Sequence[Spent], tx: Tx) -> None:
@@ -198,15 +185,17 @@ def verify(psbt_signed: bytes, spent: Sequence[Spent], tx: Tx) -> None:
         found = dict(known)
         pub_key = key_of(one.private)
         assert one.script is not None
+        dummy = one.script.endswith(b"\xae")  # OP_CHECKMULTISIG takes one item more than it needs
         match one.kind:
             case "P2PKH":
                 made.script_sig = string(found[b"\x02" + pub_key]) + string(pub_key)
             case "P2SH":
-                made.script_sig = b"\0" + string(found[b"\x02" + pub_key]) + b"\x4c" + string(one.script)
+                pushed = (b"\x4c" if len(one.script) > 75 else b"") + string(one.script)
+                made.script_sig = b"\0" * dummy + string(found[b"\x02" + pub_key]) + pushed
             case "P2WPKH":
                 made.script_witness = Witness([found[b"\x02" + pub_key], pub_key])
             case "P2WSH":
-                made.script_witness = Witness([b"", found[b"\x02" + pub_key], one.script])
+                made.script_witness = Witness([b""] * dummy + [found[b"\x02" + pub_key], one.script])
             case "P2TR":
                 made.script_witness = Witness([found[b"\x13"]])
     flags = (

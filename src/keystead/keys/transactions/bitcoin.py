@@ -6,14 +6,16 @@ Not here: reading PSBTs (`psbt`), digests (`bitcoin_digests`), scripts and addre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.keys.addresses.bitcoin import Network, hash160, single_key_script
 from keystead.keys.curves import GROUP_ORDERS
 from keystead.keys.transactions.bitcoin_digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
 from keystead.keys.transactions.bitcoin_scripts import (
@@ -23,9 +25,7 @@ from keystead.keys.transactions.bitcoin_scripts import (
     P2TR,
     P2WPKH,
     P2WSH,
-    Network,
     address_of,
-    hash160,
     kind_of,
     network_and_kind,
     operations,
@@ -80,12 +80,12 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """The account that signs. `script`: what its address pays to, None where that takes a script the PSBT brings."""
+    """The account that signs. `script`: what its address pays to."""
 
     party: Party
     kind: str
     network: Network
-    script: bytes | None
+    script: bytes
 
 
 def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
@@ -131,27 +131,27 @@ def _account(party: Party) -> _Account:
             f"not with {party.address_format or 'the id of a private key'}"
         )
     network, kind = found
-    script = None
-    if kind == P2TR:
-        script = p2tr(party.compressed)
-    elif kind in (P2PKH, P2WPKH):
-        script = {P2PKH: p2pkh, P2WPKH: p2wpkh}[kind](hash160(party.compressed))
-    return _Account(party, kind, network, script)
+    return _Account(party, kind, network, _SCRIPT_OF[kind](party.compressed))
+
+
+_SCRIPT_OF: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    P2PKH: lambda key: p2pkh(hash160(key)),
+    P2SH: lambda key: p2sh(single_key_script(key)),
+    P2WPKH: lambda key: p2wpkh(hash160(key)),
+    P2WSH: lambda key: p2wsh(single_key_script(key)),
+    P2TR: p2tr,
+}
 
 
 def _is_own(account: _Account, each: PsbtInput, psbt: Psbt) -> bool:
     """Whether an input spends what the account received.
 
-    An account of scripts owns what its address received, and what pays to a script with its compressed key in it.
+    An account of scripts also owns what pays to a script that the PSBT gives and that has its compressed key in it.
     """
     spent = psbt.spent[each.number].script
-    if account.script is not None:
-        return spent == account.script
-    if kind_of(spent) != account.kind:
-        return False
-    if (account.party.address or "").lower() == address_of(spent, account.network).lower():
+    if spent == account.script:
         return True
-    return _has_key(account, each, spent)
+    return account.kind in (P2SH, P2WSH) and kind_of(spent) == account.kind and _has_key(account, each, spent)
 
 
 def _has_key(account: _Account, each: PsbtInput, spent: bytes) -> bool:
@@ -218,8 +218,6 @@ def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record that a signature becomes."""
     if account.kind == P2TR:
         return bytes([Field.TAP_KEY_SIG]), signature.r + signature.s
-    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
     der = encode_dss_signature(r, min(s, GROUP_ORDERS[Curve.SECP256K1] - s))

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Final
 
 from keystead.keys.transactions.bitcoin_encoding import Output, Transaction, compact_size, double_sha256, sized
-from keystead.keys.transactions.bitcoin_scripts import tagged_hash
 
 SIGHASH_DEFAULT: Final = 0
 SIGHASH_ALL: Final = 1
@@ -77,7 +76,7 @@ class Digests:
     def taproot(self, index: int) -> bytes:
         """SIGHASH_DEFAULT of the key path, without annex (BIP-341)."""
         epoch, spend_type = b"\0", b"\0"
-        return tagged_hash(
+        return _tagged_hash(
             "TapSighash",
             b"".join(
                 (
@@ -119,3 +118,9 @@ class Digests:
     @cached_property
     def _sha_scripts(self) -> bytes:
         return hashlib.sha256(b"".join(sized(one.script) for one in self._spent)).digest()
+
+
+def _tagged_hash(tag: str, data: bytes) -> bytes:
+    """BIP-340: SHA-256 with the tag's own hash twice in front."""
+    prefix = hashlib.sha256(tag.encode()).digest()
+    return hashlib.sha256(prefix + prefix + data).digest()

@@ -1,4 +1,4 @@
-"""Bitcoin's serialization: transactions read strictly, with nothing behind them and every length in its shortest form.
+"""Bitcoin's serialization, read strictly: nothing behind a transaction, every length in its shortest form.
 
 Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts mean (`bitcoin_scripts`).
 """

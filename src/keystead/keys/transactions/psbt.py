@@ -79,8 +79,15 @@ class PsbtInput:
     def has(self, field: Field) -> bool:
         return any(key[0] == field for key in self._records.values)
 
+    def check_keys(self) -> None:
+        for key in self._records.values:
+            if key[0] in _KEYLESS and len(key) != 1:
+                raise self.refuse(f"field {Field(key[0]).name.lower()} has key data")
+            if key[0] == Field.PARTIAL_SIG and len(key) not in (34, 66):
+                raise self.refuse("the key of a partial signature is no public key")
+
     def place(self, key: bytes) -> tuple[int, int]:
-        """The stretch of the PSBT that a record of this key replaces; an empty one in ascending order if it is new."""
+        """The stretch of the PSBT that a record of this key replaces; if it is new, an empty one, by order."""
         spans = self._records.spans
         if key in spans:
             return spans[key]
@@ -133,7 +140,7 @@ def read_psbt(data: bytes) -> Psbt:
         _read_map(reader, f"output {number}", _OUTPUT_LATER)
     reader.finish()
     for each in inputs:
-        _check_input(each)
+        each.check_keys()
     return Psbt(data, transaction, inputs, tuple(_spent(each, transaction) for each in inputs))
 
 
@@ -151,14 +158,6 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
         if key[0] in later:
             raise unparsable(f"{what}: field {key[0]:#04x} is of version 2; only version 0 of PSBT is supported")
         values[key], spans[key] = value, (start, reader.at)
-
-
-def _check_input(each: PsbtInput) -> None:
-    for key in each._records.values:
-        if key[0] in _KEYLESS and len(key) != 1:
-            raise each.refuse(f"field {Field(key[0]).name.lower()} has key data")
-        if key[0] == Field.PARTIAL_SIG and len(key) not in (34, 66):
-            raise each.refuse("the key of a partial signature is no public key")
 
 
 def _spent(each: PsbtInput, transaction: Transaction) -> Output:

@@ -1,4 +1,4 @@
-"""What an Anchor IDL says about the data of a Solana instruction: its name, its arguments, the names of its accounts.
+"""What an Anchor IDL says about a Solana instruction: its name, its arguments, the names of its accounts.
 
 Here: finding the instruction by its discriminator, decoding Borsh, at a cost bounded by the data and a budget.
 Not here: whether a text is an IDL (`organizations.interface_formats`), and transactions (`solana`).
@@ -33,9 +33,9 @@ class _Undecodable(Exception):
 def parsed_instruction(interface: str, data: bytes, accounts: Sequence[str]) -> dict[str, Any] | None:
     """`parsed_instruction_data` of an instruction, or None where the IDL has no single exact reading of it.
 
-    `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58; bytes
-    hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an enum a map
-    of its name to its fields, or to an empty map.
+    `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58;
+    bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
+    enum a map of its name to its fields, or to an empty map.
     """
     program = _program(interface)
     matching = [each for each in program.instructions if data.startswith(each.discriminator)]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
-from keystead.keys.addresses import base58check
+from keystead.keys.addresses.text import base58check
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
 from keystead.keys.transactions.tron_schema import read, write
 

@@ -1,7 +1,8 @@
 """Tron's protobuf messages, as far as they are signed here, and their strict reading.
 
-Here: which field has which number and type (the network's `Tron.proto` and the contracts beside it). A field that is
-not in this table, and so could not be shown to a policy, makes the bytes unreadable. Not here: their meaning (`tron`).
+Here: which field has which number and type (the network's `Tron.proto` and the contracts beside it). A field that
+is not in this table, and so could not be shown to a policy, makes the bytes unreadable.
+Not here: what they mean (`tron`).
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ _MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
 
 
 def read(name: str, data: bytes) -> Any:
-    """The message of this name. Raises InvalidRequest for unknown or repeated fields, and any form but the canonical:
-    fields in ascending order, the shortest numbers, defaults left out."""
+    """The message of this name. Raises InvalidRequest for unknown or repeated fields, and for any form but
+    the canonical one: fields in ascending order, the shortest numbers, defaults left out."""
     from google.protobuf.message import DecodeError  # slow to import, and needed by few requests
 
     message = _classes()[name]()
