@@ -1,4 +1,4 @@
-"""Signing: which key `signWith` names, what a signature leaves behind, and what happens while it waits for votes."""
+"""Signing: which key `signWith` names, what a signature leaves behind, and what becomes of one that waits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import coincurve
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from eth_hash.auto import keccak
 
 from tests.callers import Caller, answered, refusal, unique
@@ -88,7 +88,7 @@ def test_keys_of_other_curves(caller: Caller) -> None:
     ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point).verify(
         encode_dss_signature(int(made["r"], 16), int(made["s"], 16)),
         keccak(TEXT.encode()),
-        ec.ECDSA(ec.utils.Prehashed(hashes.SHA256())),
+        ec.ECDSA(Prehashed(hashes.SHA256())),
     )
     made = caller.result("sign_raw_payload", {"signWith": edwards["addresses"][0]["address"], **PLAIN})
     public = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(edwards["addresses"][0]["address"]))
@@ -96,7 +96,7 @@ def test_keys_of_other_curves(caller: Caller) -> None:
     assert made["v"] == "00"
 
 
-def test_a_taproot_address_of_a_private_key_signs_for_its_output(caller: Caller) -> None:
+def test_a_spark_address_signs_as_spark_does(caller: Caller) -> None:
     """The format of the address that was named decides, not the key."""
     key = new_key(caller, "SECP256K1", "COMPRESSED", "SPARK_MAINNET")
     compressed, spark = (one["address"] for one in key["addresses"])
