@@ -117,11 +117,18 @@ def test_nothing_of_that_name(wallet: Any, caller: Caller) -> None:
 
 
 def test_a_deleted_key_signs_nothing(caller: Caller) -> None:
-    made = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]})
-    caller.submitted("delete_wallets", {"walletIds": [made["walletId"]], "deleteWithoutExport": True})
+    accounts = [ETHEREUM_ACCOUNT, BECH32_ACCOUNT]
+    made = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": accounts})
+    account_id = caller.asked("list_wallet_accounts", walletId=made["walletId"])["accounts"][0]["walletAccountId"]
     key = new_key(caller)
+    for name in (*made["addresses"], key["privateKeyId"]):
+        caller.submitted("sign_raw_payload", {"signWith": name, **HASHED})
+    caller.submitted("delete_wallet_accounts", {"walletAccountIds": [account_id], "deleteWithoutExport": True})
+    assert refusal(caller.submit("sign_raw_payload", {"signWith": made["addresses"][0], **HASHED}))[0] == 404
+    caller.submitted("sign_raw_payload", {"signWith": made["addresses"][1], **HASHED})
+    caller.submitted("delete_wallets", {"walletIds": [made["walletId"]], "deleteWithoutExport": True})
     caller.submitted("delete_private_keys", {"privateKeyIds": [key["privateKeyId"]], "deleteWithoutExport": True})
-    for name in (made["addresses"][0], key["privateKeyId"], key["addresses"][0]["address"]):
+    for name in (*made["addresses"], key["privateKeyId"], key["addresses"][0]["address"]):
         assert refusal(caller.submit("sign_raw_payload", {"signWith": name, **HASHED}))[0] == 404
 
 

@@ -6,6 +6,7 @@ signature changes nothing in the organization. Not here: encodings (`keys.payloa
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -243,8 +244,19 @@ async def _interfaces(gathering: Gathering, kind: TransactionType, contracts: Se
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
-    texts = await gathering.store.interface_texts_of(organization.id, list(wanted.values())) if wanted else {}
-    return {address: texts[id_] for address, id_ in wanted.items() if id_ in texts}
+    missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
+    if missing:
+        _TEXTS.update(await gathering.store.interface_texts_of(organization.id, missing))
+    texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
+    while len(_TEXTS) > TEXTS_KEPT:
+        _TEXTS.popitem(last=False)
+    return texts
+
+
+TEXTS_KEPT: Final = 64
+"""Interfaces that are kept; their texts, at most 400 kilobytes each, never change under one id."""
+
+_TEXTS: OrderedDict[str, str] = OrderedDict()
 
 
 def transaction_keywords(

@@ -6,8 +6,9 @@ Here: the look-up, and what policies and parsers are told of the key. Not here: 
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -22,7 +23,10 @@ from keystead.keys.transactions.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
-from keystead.organizations.organization import Organization, Sealed
+from keystead.organizations.organization import Organization, Sealed, Version
+
+KEYS_KEPT: Final = 4_096
+"""Keys that were named last, sealed as they are stored: about two kilobytes each."""
 
 _ID = re.compile(UUID_PATTERN)
 
@@ -38,8 +42,25 @@ class NamedKey(msgspec.Struct, frozen=True):
 async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
-    An address that several have is that of the oldest; hex and bech32 are the same in either case.
+    An address that several have is that of the oldest; hex and bech32 are the same in either case. Whatever makes a
+    key come, go or look otherwise makes a new version of the organization: what was found is kept for this one.
     """
+    organization = gathering.organization
+    place = (organization.id, organization.version, sign_with)
+    known = _KNOWN.get(place)
+    if known is None:
+        known = _KNOWN[place] = await _found_key(gathering, sign_with)
+        if len(_KNOWN) > KEYS_KEPT:
+            _KNOWN.popitem(last=False)
+    else:
+        _KNOWN.move_to_end(place)
+    return known
+
+
+_KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
+
+
+async def _found_key(gathering: Gathering, sign_with: str) -> NamedKey:
     organization = gathering.organization
     if _ID.match(sign_with):
         private_key = organization.private_keys.get(sign_with)
