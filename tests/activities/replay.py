@@ -10,8 +10,8 @@ import inspect
 from keystead.activities.activity import Activity, ActivityOperation, Outcome
 from keystead.activities.changing import change_of
 from keystead.activities.deciding import Case
+from keystead.activities.decisions import execution_of
 from keystead.activities.gathering import Gathering
-from keystead.activities.lifecycle import execution_of
 from keystead.activities.requests import read_intent, recorded_envelope
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Wire

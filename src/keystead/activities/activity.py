@@ -90,7 +90,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
     `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
-    vote that it is, on another activity; such an operation executes nothing. `gather` looks up,
+    vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
+    no execution ever does: then submissions need not wait for each other. `gather` looks up,
     for an intent of the current version and before every decision, what `resources` and the execution need beyond
     the organization. `resources` gives the keywords besides `activity` that policies see, from the organization,
     the intent and what was gathered (None without `gather`).
@@ -103,6 +104,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     execute: Execute
     owner: Callable[[Any], str] | None = None
     casts: VoteSelection | None = None
+    changes_organization: bool = True
     gather: Gather | None = None
     resources: Resources | None = None
 

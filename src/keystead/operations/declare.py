@@ -21,8 +21,8 @@ from keystead.activities.activity import (
     IntentVersion,
     Resources,
 )
+from keystead.activities.decisions import Decisions
 from keystead.activities.gathering import Gathering
-from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
@@ -42,7 +42,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     caller: Principal
     store: Store
-    lifecycle: Lifecycle
+    decisions: Decisions
 
 
 class QueryOperation(Operation, frozen=True, kw_only=True):
@@ -119,6 +119,7 @@ def activity(
     accepts: tuple[Older, ...] = (),
     gather: Gather | None = None,
     resources: Resources | None = None,
+    changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
@@ -155,6 +156,7 @@ def activity(
                 casts=casts,
                 gather=gather,
                 resources=resources,
+                changes_organization=changes_organization,
             )
         )
         return execute
