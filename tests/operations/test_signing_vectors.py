@@ -26,7 +26,7 @@ def known_wallet(server: Server) -> None:
     add_known_wallet(server.installation)
 
 
-def named(name: str) -> Any:
+def named(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vector", SIGNING[name], ids=lambda vector: vector["id"])
 
 
@@ -124,6 +124,16 @@ def test_transaction_refused(vector: Any, caller: Caller) -> None:
     assert status == 400
     assert message.startswith("failed to parse transaction")
     assert response.json()["details"][0]["turnkeyErrorCode"] == "INVALID_TRANSACTION"
+
+
+@pytest.mark.parametrize("kind", ["TRANSACTION_TYPE_DOGE", ""])
+def test_a_chain_that_is_not_signed(kind: str, caller: Caller) -> None:
+    response = caller.submit(
+        "sign_transaction", {"signWith": ETHEREUM, "unsignedTransaction": "00", "type": kind}, SDK_FORM
+    )
+    status, message = refusal(response)
+    assert (status, response.json()["details"][0]["turnkeyErrorCode"]) == (400, "UNSUPPORTED_TRANSACTION_TYPE")
+    assert "`parameters.type`" in message
 
 
 @named("clientCalls")

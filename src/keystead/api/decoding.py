@@ -146,6 +146,11 @@ def _named(message: str, within: str, kind: Any) -> InvalidRequest:
             machine_code="INVALID_ORGANIZATION_ID",
         )
     place = f"field `{path}`: " if path else ""
+    if path == "parameters.type" and "expected TRANSACTION_TYPE_" in what:
+        return InvalidRequest(
+            f"failed to parse transaction: {place}{what[:1].lower()}{what[1:]}",
+            machine_code="UNSUPPORTED_TRANSACTION_TYPE",
+        )
     start = _ENUM_WORDS.get(path, "") if what.startswith("Invalid enum value") else ""
     return InvalidRequest(f"{start or 'invalid request body'}: {place}{what[:1].lower()}{what[1:]}")
 

@@ -107,7 +107,7 @@ def type_text(one: Any) -> str:
     item, bracket, rest = one["type"].partition("[")
     if item == "tuple":
         item = f"({','.join(map(type_text, one['components']))})"
-    return ("uint256" if item == "uint" else item) + bracket + rest
+    return f"{'uint256' if item == 'uint' else item}{bracket}{rest}"
 
 
 @pytest.mark.parametrize(("name", "inputs", "values", "seen"), VALUES, ids=[name for name, *_ in VALUES])
