@@ -25,6 +25,7 @@ import httpx
 from keystead.api.enums import CredentialType
 from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
+from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
 from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import (
@@ -155,7 +156,7 @@ class Server:
         installation = self.installation
         settings = {
             "database_url": installation.database.url,
-            "master_key": installation.master_key.secret_text(),
+            "master_key_file": self._master_key_file(),
             "mode": installation.mode,
             "port": self.port,
         }
@@ -178,6 +179,12 @@ class Server:
                 self.kill()
                 raise RuntimeError(f"the server did not start:\n{self.log.read_text()[-4000:]}")
             time.sleep(0.02)
+
+    def _master_key_file(self) -> Path:
+        path = self.log.with_name(f"{self.log.name}-master.key")
+        if not path.exists():
+            master_key.create(path, self.installation.master_key)
+        return path
 
     def is_ready(self) -> bool:
         try:

@@ -30,6 +30,7 @@ from keystead.server.service import MODE, NotReady, open_checked
 from keystead.server.settings import Settings
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+from keystead.vault.confinement import keep_memory_private
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -49,6 +50,7 @@ def dev(
     """Run a development server: one process, an embedded database, an organization with a key."""
     hosts = _checked_hosts(host, allow_remote)
     os.umask(0o077)
+    keep_memory_private()
     with _Folder(data) as folder:
         credentials = folder.prepared(seed)
         try:
@@ -197,7 +199,7 @@ class _Folder:
 async def _development_addresses(settings: Settings, organization_id: str) -> list[str]:
     """The addresses of the accounts of the organization's first wallet; also whether the folder can be served."""
     try:
-        store, _ = await open_checked(settings)
+        store = (await open_checked(settings)).store
     except NotReady as refused:
         raise Failure(str(refused)) from None
     try:

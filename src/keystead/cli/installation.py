@@ -21,15 +21,18 @@ from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
+from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import MasterKey
 from keystead.server import logs
 from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here, serve_in_workers
-from keystead.server.service import MODE, NotReady, open_checked
-from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
+from keystead.server.service import MODE, NotReady, custody_of, open_checked
+from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+from keystead.vault.confinement import keep_memory_private
+from keystead.vault.supervision import SignerProcess
 
 DatabaseUrl = Annotated[
     str,
@@ -167,22 +170,28 @@ def serve(
     }
     # The worker processes read their settings from the environment, so what the flags say goes there too.
     os.environ.update({PREFIX + name.upper(): str(value) for name, value in given.items() if value})
+    os.umask(0o077)
+    keep_memory_private()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         settings = from_environment(os.environ)
-        asyncio.run(_check(settings))
-        sockets = bind([settings.host], settings.port)
-    except (SettingsError, NotReady, AddressInUse) as refused:
+        logs.configure(settings.log_level)
+        with SignerProcess(custody_of(settings)) as signer:
+            _serve(settings, signer.path)
+    except (SettingsError, MasterKeyError, NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None
-    os.umask(0o077)
-    logs.configure(settings.log_level)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    if settings.workers > 1:
-        serve_in_workers(settings, sockets)
-    elif not serve_here(settings, sockets):
+
+
+def _serve(settings: Settings, signer_socket: Path) -> None:
+    asyncio.run(_check(settings, signer_socket))
+    sockets = bind([settings.host], settings.port)
+    # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
+    if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
+        serve_in_workers(settings, sockets, signer_socket)
+    elif not serve_here(settings, sockets, signer_socket=signer_socket):
         raise Failure("the server did not start; its log says why")
 
 
-async def _check(settings: Settings) -> None:
-    """Refuse before any process is started, in one line."""
-    store, _ = await open_checked(settings)
-    await store.close()
+async def _check(settings: Settings, signer_socket: Path) -> None:
+    """Refuse before any worker is started, in one line."""
+    await (await open_checked(settings, signer_socket)).close()

@@ -11,6 +11,8 @@ import binascii
 import hmac
 import os
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final, Self
 
@@ -86,7 +88,7 @@ class _SealingKey:
         are good for 2^32 values under one key (NIST SP 800-38D, 8.3).
         """
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._aead.encrypt(nonce, plaintext, _associated_data(self.key_id, context))
+        sealed = self._aead.encrypt(nonce, plaintext, associated_data(self.key_id, context))
         return Sealed(key_id=self.key_id, ciphertext=nonce + sealed)
 
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
@@ -97,7 +99,7 @@ class _SealingKey:
             raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
         nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
         try:
-            return self._aead.decrypt(nonce, body, _associated_data(self.key_id, context))
+            return self._aead.decrypt(nonce, body, associated_data(self.key_id, context))
         except InvalidTag:
             raise SealBroken(f"sealed {context}: it was changed, or belongs to another record") from None
 
@@ -112,8 +114,32 @@ class DataKey(_SealingKey):
     _key_id_label = b"keystead data key id"
 
 
-class MasterKey(_SealingKey):
-    """Seals the data keys and what belongs to the server. Kept outside the database."""
+class Master(ABC):
+    """What seals the data keys and the values of the server as a whole. It is kept outside the database.
+
+    `key_id` names it and is safe to show: it stands beside everything that it sealed.
+    """
+
+    __slots__ = ()
+    key_id: str
+
+    @abstractmethod
+    def seal(self, plaintext: bytes, context: SealContext) -> Sealed: ...
+
+    @abstractmethod
+    def open(self, sealed: Sealed, context: SealContext) -> bytes:
+        """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context."""
+
+    def seal_data_key(self, data_key: DataKey, organization_id: str) -> Sealed:
+        return self.seal(data_key._secret, data_key_context(organization_id))
+
+    def open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
+        """Raises SealBroken as `open` does."""
+        return DataKey(self.open(sealed, data_key_context(organization_id)))
+
+
+class MasterKey(_SealingKey, Master):
+    """A master key of 32 bytes in the memory of this process."""
 
     __slots__ = ()
     _key_id_label = b"keystead master key id"
@@ -140,19 +166,31 @@ class MasterKey(_SealingKey):
         """The key itself, as 64 hex digits, for the file it is kept in."""
         return self._secret.hex()
 
-    def seal_data_key(self, data_key: DataKey, organization_id: str) -> Sealed:
-        return self.seal(data_key._secret, _data_key_context(organization_id))
 
-    def open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
-        """Raises SealBroken as `open` does."""
-        return DataKey(self.open(sealed, _data_key_context(organization_id)))
+class MasterKeys(Master):
+    """Several master keys, as while one takes the place of another: the first seals, each opens what it sealed."""
+
+    __slots__ = ("_keys", "_sealing", "key_id")
+
+    def __init__(self, sealing: Master, others: Sequence[Master] = ()) -> None:
+        self._sealing = sealing
+        self._keys = {key.key_id: key for key in (*others, sealing)}
+        self.key_id = sealing.key_id
+
+    def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
+        return self._sealing.seal(plaintext, context)
+
+    def open(self, sealed: Sealed, context: SealContext) -> bytes:
+        # A key that is not at hand is told by the sealing key, which names both.
+        return self._keys.get(sealed.key_id, self._sealing).open(sealed, context)
 
 
-def _data_key_context(organization_id: str) -> SealContext:
+def data_key_context(organization_id: str) -> SealContext:
+    """Where the data key of an organization belongs."""
     return SealContext(Purpose.DATA_KEY, organization_id=organization_id, record_id=organization_id)
 
 
-def _associated_data(key_id: str, context: SealContext) -> bytes:
+def associated_data(key_id: str, context: SealContext) -> bytes:
     """Each part behind its length in four bytes, so that no two contexts share an encoding."""
     parts = (_SCHEME, key_id, context.organization_id, context.record_id, context.purpose)
     encoded = (part.encode() for part in parts)

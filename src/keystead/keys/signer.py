@@ -39,7 +39,7 @@ from keystead.keys.mnemonic import (
     seed_from_mnemonic,
 )
 from keystead.keys.paths import parse_path
-from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import sign
 
 PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
@@ -78,7 +78,7 @@ class LocalSigner:
 
     def __init__(
         self,
-        master_key: MasterKey,
+        master_key: Master,
         proof_key: Sealed | None = None,
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,

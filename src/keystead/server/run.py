@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
@@ -19,7 +20,8 @@ from keystead.server import logs
 from keystead.server.application import Application
 from keystead.server.protocol import LimitedProtocol
 from keystead.server.service import Service
-from keystead.server.settings import Settings, from_environment
+from keystead.server.settings import SECRET_NAMES, SIGNER_SOCKET, Settings, from_environment
+from keystead.vault import confinement
 
 BACKLOG = 2048
 
@@ -64,17 +66,25 @@ def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def serve_here(
-    settings: Settings, sockets: list[socket.socket], *, when_ready: Callable[[], None] = lambda: None
+    settings: Settings,
+    sockets: list[socket.socket],
+    *,
+    signer_socket: Path | None = None,
+    when_ready: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Serve in this process until told to stop; whether it ever began."""
+    """Serve in this process until told to stop; whether it ever began. `signer_socket`: as Service takes it."""
     _tune_interpreter()
-    server = uvicorn.Server(_configuration(Application(Service(settings, when_ready)), settings))
+    application = Application(Service(settings, when_ready, signer_socket=signer_socket))
+    server = uvicorn.Server(_configuration(application, settings))
     server.run(sockets=sockets)
     return server.started
 
 
-def serve_in_workers(settings: Settings, sockets: list[socket.socket]) -> None:
-    """Serve in `settings.workers` processes, which read their settings from the environment."""
+def serve_in_workers(settings: Settings, sockets: list[socket.socket], signer_socket: Path) -> None:
+    """Serve in `settings.workers` processes, which read their settings from the environment, all but secrets."""
+    for name in SECRET_NAMES:
+        os.environ.pop(name, None)
+    os.environ[SIGNER_SOCKET] = str(signer_socket)
     configuration = _configuration("keystead.server.run:application_of_environment", settings)
     configuration.factory = True
     Multiprocess(configuration, sockets=sockets).run()
@@ -82,10 +92,12 @@ def serve_in_workers(settings: Settings, sockets: list[socket.socket]) -> None:
 
 def application_of_environment() -> Application:
     """What each worker process runs."""
+    confinement.keep_memory_private()
+    confinement.die_with_parent()
     _tune_interpreter()
     settings = from_environment(os.environ)
     logs.configure(settings.log_level)
-    return Application(Service(settings))
+    return Application(Service(settings, signer_socket=Path(os.environ[SIGNER_SOCKET])))
 
 
 def _tune_interpreter() -> None:

@@ -5,9 +5,10 @@ Here: what must hold before a server may answer, and health. Not here: HTTP (`ap
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,15 @@ import msgspec
 
 from keystead.activities.decisions import Rules
 from keystead.activities.lifecycle import Lifecycle
-from keystead.activities.ports import Sealed
+from keystead.activities.ports import Sealed, Signer
 from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
-from keystead.keys.master_key import MasterKeyError, from_environment, load
-from keystead.keys.sealing import MasterKey, SealBroken
-from keystead.keys.signer import LocalSigner
+from keystead.keys.custody import Custody, KeyFile, KeySource, KeyText, opened
+from keystead.keys.master_key import MasterKeyError
+from keystead.keys.sealing import SealBroken
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.server.logs import logger
@@ -32,6 +33,9 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store
 from keystead.storage.schema import is_current
+from keystead.vault.calls import WrongMasterKey
+from keystead.vault.process import unlocked
+from keystead.vault.remote import Channel, remote_signer
 
 MODE, CHECK, PROOF_KEY = "mode", "master_key_check", "proof_key"
 """Names of the facts that an installation keeps of itself."""
@@ -48,25 +52,38 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
 
-def read_master_key(settings: Settings) -> MasterKey:
-    """The master key from its file or its variable. Raises NotReady."""
-    try:
-        if settings.master_key:
-            return from_environment("KEYSTEAD_MASTER_KEY", settings.master_key)
-        if not settings.master_key_file:
-            raise NotReady("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
-        return load(Path(settings.master_key_file))
-    except MasterKeyError as refused:
-        raise NotReady(str(refused)) from None
+def custody_of(settings: Settings) -> Custody:
+    """Where these settings say the master keys are. Raises NotReady if they name none."""
+    if settings.master_key:
+        sealing: KeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
+    elif settings.master_key_file:
+        sealing = KeyFile(settings.master_key_file)
+    else:
+        raise NotReady("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
+    return Custody(sealing)
 
 
-async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
+class Opened(msgspec.Struct, frozen=True):
+    """The store, the signer, and the channel to the signer where that is a process of its own."""
+
+    store: DatabaseStore
+    signer: Signer
+    channel: Channel | None
+
+    async def close(self) -> None:
+        """Finish what has been handed in, then close the database."""
+        await self.store.close()
+        if self.channel is not None:
+            self.channel.close()
+
+
+async def open_checked(settings: Settings, signer_socket: Path | None = None) -> Opened:
     """The store and the signer, if the installation is one that these settings may run.
 
-    Raises NotReady: no database, migrations that are not current, nothing initialised, data of the other mode, a
-    master key that does not open the data.
+    The signer is the process at `signer_socket`; without one, it is in this process. Raises NotReady: no database,
+    migrations that are not current, nothing initialised, data of the other mode, a master key that does not open
+    the data.
     """
-    master_key = read_master_key(settings)
     try:
         store = await open_store(
             settings.database_url,
@@ -77,7 +94,14 @@ async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        return store, await _checked_signer(store, master_key, settings.mode)
+        check, proof_key = await _checked_facts(store, settings.mode)
+        if signer_socket is None:
+            with _one_line():
+                return Opened(store, unlocked(opened(custody_of(settings)), check, proof_key), None)
+        channel = Channel(signer_socket, check, proof_key)
+        with _one_line():
+            await channel.open()
+        return Opened(store, remote_signer(channel), channel)
     except Unavailable as refused:
         await store.close()
         raise NotReady(refused.message.partition(";")[0]) from None
@@ -86,7 +110,8 @@ async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
         raise
 
 
-async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str) -> LocalSigner:
+async def _checked_facts(store: DatabaseStore, mode: str) -> tuple[Sealed, Sealed]:
+    """What the installation keeps of its master key: the check value and the proof key."""
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead init")
     facts = {name: await store.instance_value(name) for name in (MODE, CHECK, PROOF_KEY)}
@@ -98,10 +123,18 @@ async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str
             f"this data was made by keystead {found_mode.decode()} and is refused by keystead {mode}: development "
             "keys and production keys are kept apart"
         )
-    if not LocalSigner(master_key).opens(msgspec.json.decode(check, type=Sealed)):
-        raise NotReady("the master key does not open the stored data: it is another installation's key")
+    return msgspec.json.decode(check, type=Sealed), msgspec.json.decode(proof_key, type=Sealed)
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """What keeps a signer from serving, as NotReady."""
     try:
-        return LocalSigner(master_key, msgspec.json.decode(proof_key, type=Sealed))
+        yield
+    except MasterKeyError as refused:
+        raise NotReady(str(refused)) from None
+    except WrongMasterKey:
+        raise NotReady("the master key does not open the stored data: it is another installation's key") from None
     except SealBroken as broken:
         raise NotReady(f"the stored proof key is damaged: {broken}") from None
 
@@ -122,24 +155,35 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop."""
+    """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop.
+
+    The signer is the process at `signer_socket`; without one, it is in this process.
+    """
 
     store: DatabaseStore
     lifecycle: Lifecycle
 
-    def __init__(self, settings: Settings, when_open: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        when_open: Callable[[], None] = lambda: None,
+        *,
+        signer_socket: Path | None = None,
+    ) -> None:
         self.settings = settings
+        self._signer_socket = signer_socket
         self.clock = SystemClock()
         self._when_open = when_open
         self._is_open = False
 
     async def open(self) -> None:
         """Raises NotReady."""
-        self.store, signer = await open_checked(self.settings)
+        self._opened = await open_checked(self.settings, self._signer_socket)
+        self.store = self._opened.store
         settings = self.settings
         self.lifecycle = Lifecycle(
             store=self.store,
-            signer=signer,
+            signer=self._opened.signer,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
@@ -151,7 +195,7 @@ class Service:
     async def close(self) -> None:
         """Finish what has been handed in, then close the database."""
         self._is_open = False
-        await self.store.close()
+        await self._opened.close()
 
     async def lifespan(
         self,
@@ -176,13 +220,15 @@ class Service:
         return b'{"status":"ok"}'
 
     async def readyz(self) -> bytes:
-        """The database answers, its migrations are current, the master key fits. Raises Unavailable."""
+        """The database answers, its migrations are current; the signer answers. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         try:
             await self.store.ready()
             if not await is_current(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
+            if self._opened.channel is not None:
+                await self._opened.channel.open()
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
         return b'{"status":"ready"}'

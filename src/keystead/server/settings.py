@@ -20,6 +20,10 @@ CLIENT_VARIABLES = frozenset(
 """Variables of the same prefix that the client and the commands read, not the server."""
 
 
+SIGNER_SOCKET = f"{PREFIX}SIGNER_SOCKET"
+"""Where `serve` tells its worker processes that the signer listens. Nobody else sets it."""
+
+
 class SettingsError(Exception):
     """A setting that is unknown, missing or malformed; its message is one line for the operator."""
 
@@ -105,13 +109,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"Settings(mode={self.mode!r})"
 
 
+SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY"})
+"""Variables whose values are for the signer alone."""
+
 NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings))
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
     """The settings in these variables. Raises SettingsError for an unknown or malformed one."""
     given = {name: value for name, value in environment.items() if name.startswith(PREFIX)}
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES - {SIGNER_SOCKET}):
         raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES

@@ -1,0 +1,136 @@
+"""What a process gives up: core dumps, being read by others of its user, the network, new programs, its user.
+
+Linux; elsewhere each step says that it could not be done. Not here: which process gives up what (`process`, `cli`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+_NOBODY: Final = 65_534
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_MODE_FILTER = 2
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+
+
+def keep_memory_private() -> None:
+    """No core dumps; on Linux no other process of this user may read this one's memory or environment."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0 if hard == 0 else hard))
+    if sys.platform == "linux":
+        _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def die_with_parent() -> None:
+    """This process is killed when the one that started it ends, however that ends. Linux."""
+    if sys.platform == "linux":
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def leave_network() -> bool:
+    """From now on this process has no network; whether that could be done. It must have one thread yet.
+
+    Unix sockets that are open stay. A network namespace of its own, which needs root or a user namespace.
+    """
+    if sys.platform != "linux":
+        return False
+    if os.geteuid() == 0:
+        return _unshare(_CLONE_NEWNET)
+    uid, gid = os.getuid(), os.getgid()
+    if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
+        return False
+    # Who asks is told apart by user, so this user must be itself in the new namespace.
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    return True
+
+
+def become_nobody() -> bool:
+    """Give up root for the user that owns nothing; whether that was done.
+
+    Not done where that user could not read the modules that are still to be imported.
+    """
+    if os.geteuid() != 0 or not all(_all_may_read(Path(place)) for place in sys.path if place):
+        return False
+    os.setgroups([])
+    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    return True
+
+
+def _all_may_read(path: Path) -> bool:
+    """Whether everybody may read this folder or archive. One that does not exist is no obstacle."""
+    path = path.resolve()
+    if not path.exists():
+        return True
+    return bool(path.stat().st_mode & 0o004) and all(folder.stat().st_mode & 0o001 for folder in path.parents)
+
+
+_REFUSED_CALLS: Final = {
+    # By machine: the architecture's number, and the system calls socket, socketpair, connect, bind, listen, execve,
+    # execveat, ptrace, process_vm_readv, process_vm_writev, io_uring_setup (which could make the others' calls).
+    "x86_64": (0xC000003E, (41, 53, 42, 49, 50, 59, 322, 101, 310, 311, 425)),
+    "aarch64": (0xC00000B7, (198, 199, 203, 200, 201, 221, 281, 117, 270, 271, 425)),
+}
+
+_X32_BIT = 0x40000000
+
+
+def refuse_new_sockets_and_programs() -> bool:
+    """From now on the kernel refuses this process new sockets, programs and others' memory; whether it could be
+    done. What it starts inherits that. Not to be undone.
+    """
+    if sys.platform != "linux" or platform.machine() not in _REFUSED_CALLS:
+        return False
+    architecture, numbers = _REFUSED_CALLS[platform.machine()]
+    program = _filter(architecture, numbers)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    instructions = ctypes.create_string_buffer(program, len(program))
+    head = _Program(len(program) // 8, ctypes.cast(instructions, ctypes.c_void_p))
+    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(head))
+
+
+class _Program(ctypes.Structure):
+    """The kernel's struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:
+    """A classic BPF program over struct seccomp_data: the number at byte 0, the architecture at byte 4."""
+    load, equal, at_least, done = 0x20, 0x15, 0x35, 0x06
+    allow, refuse = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
+
+    def instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+        return code.to_bytes(2, sys.byteorder) + bytes((if_true, if_false)) + value.to_bytes(4, sys.byteorder)
+
+    tests = [instruction(equal, architecture, 0, len(numbers) + 3), instruction(load, 0)]
+    # Another architecture, or x86-64's second numbering of its calls, is a way round the list.
+    tests.append(instruction(at_least, _X32_BIT, len(numbers) + 1, 0))
+    tests += [instruction(equal, number, len(numbers) - place, 0) for place, number in enumerate(numbers)]
+    return b"".join((instruction(load, 4), *tests, instruction(done, allow), instruction(done, refuse)))
+
+
+def _prctl(option: int, value: int, pointer: int = 0) -> bool:
+    return _libc().prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(pointer), 0, 0) == 0
+
+
+def _unshare(flags: int) -> bool:
+    return _libc().unshare(flags) == 0
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

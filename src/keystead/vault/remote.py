@@ -1,0 +1,172 @@
+"""The signer as the server processes see it: a protocol's methods, each a request over one Unix connection.
+
+Here: connecting, several requests in flight, trying again. Not here: what crosses (`calls`), the other side
+(`process`).
+
+A call leaves nothing behind in the signer, so one that got no answer is made again, once, on a new connection; its
+first result, if there was one, reached nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+
+from keystead.activities.ports import Sealed, Signer
+from keystead.api.errors import Unavailable
+from keystead.vault.calls import BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
+from keystead.vault.peers import peer_of
+
+CALL_TIMEOUT_S: Final = 20.0
+"""How long one call may take, with waiting for a signer that is being started again."""
+
+_CONNECT_PAUSE_S = 0.02
+
+
+class _Lost(Exception):
+    """The connection ended before the answer came."""
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: numbers requests, and gives each answer to whoever waits for its number."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._frames = Frames()
+        self._waiting: dict[int, asyncio.Future[bytes | msgspec.Raw]] = {}
+        self._number = 0
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for frame in self._frames.taken(data):
+                answer = read_answer(frame)
+                future = self._waiting.pop(answer.number, None)
+                if future is None or future.done():  # its caller gave up
+                    continue
+                if answer.refused:
+                    future.set_exception(refusal_of(answer))
+                else:
+                    future.set_result(answer.body)
+        except (BadFrame, msgspec.MsgspecError, KeyError):
+            self.close()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._transport = None
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(_Lost())
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
+        """Raises whatever the signer refuses with, and _Lost."""
+        if self._transport is None or self._transport.is_closing():
+            raise _Lost
+        self._number += 1
+        number = self._number
+        frame = request_frame(number, call, arguments)
+        self._waiting[number] = future = self._loop.create_future()
+        self._transport.write(frame)
+        try:
+            return call.result.decode(await future)
+        finally:
+            self._waiting.pop(number, None)
+
+
+class Channel:
+    """Connections to the signer at `path`, one at a time, made anew when one ends. Belongs to one event loop.
+
+    `check` and `proof_key` are what the installation keeps of itself; each connection shows them first.
+    """
+
+    def __init__(self, path: Path, check: Sealed, proof_key: Sealed) -> None:
+        self._path = path
+        self._check, self._proof_key = check, proof_key
+        self._connection: _Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._unlock = calls()["unlock"]
+
+    async def open(self) -> None:
+        """Connect now. Raises Unavailable, and as `Door.unlock` does."""
+        await self._within_time(self._connected)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
+        """What the signer answers. Raises what it refuses with, and Unavailable if it does not answer."""
+
+        async def once() -> Any:
+            connection = self._connection
+            if connection is None or not connection.is_open:
+                connection = await self._connected()
+            return await connection.ask(call, arguments)
+
+        async def twice() -> Any:
+            try:
+                return await once()
+            except _Lost:
+                return await once()
+
+        return await self._within_time(twice)
+
+    async def _within_time(self, run: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            async with asyncio.timeout(CALL_TIMEOUT_S):
+                return await run()
+        except (_Lost, TimeoutError):
+            raise Unavailable("the signer does not answer; sending the same request again is safe") from None
+
+    async def _connected(self) -> _Connection:
+        """An open connection that the signer has accepted; waits while there is none to be had."""
+        async with self._connecting:
+            while self._connection is None or not self._connection.is_open:
+                try:
+                    self._connection = await self._connect()
+                except (OSError, _Lost):
+                    await asyncio.sleep(_CONNECT_PAUSE_S)
+            return self._connection
+
+    async def _connect(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        transport, connection = await loop.create_unix_connection(_Connection, str(self._path))
+        if peer_of(transport.get_extra_info("socket")).uid != os.getuid():
+            transport.close()
+            raise Unavailable("the signer's socket belongs to another user of this machine")
+        try:
+            await connection.ask(self._unlock, self._unlock.parameters(self._check, self._proof_key))
+        except BaseException:
+            transport.close()
+            raise
+        return connection
+
+
+def remote_signer(channel: Channel) -> Signer:
+    """The signer's protocol over the channel: one method per call."""
+    methods = {name: _method(channel, call) for name, call in calls().items()}
+    return cast(Signer, type("RemoteSigner", (), methods)())
+
+
+def _method(channel: Channel, call: Call) -> Any:
+    async def method(_: object, *arguments: Any, **named: Any) -> Any:
+        return await channel.ask(call, call.parameters(*arguments, **named))
+
+    method.__name__ = call.name
+    return method
