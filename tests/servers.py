@@ -150,6 +150,18 @@ class Server:
         assert self._process is not None
         return self._process.pid
 
+    def children(self, word: bytes) -> list[int]:
+        """The processes that it started (Linux), those with this word in their command."""
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
+        pids = [int(pid) for task in tasks for pid in task.read_text().split()]
+        return [pid for pid in pids if word in _command(pid)]
+
+    @property
+    def signer_pid(self) -> int:
+        """Of the signer's process, which must be there."""
+        (pid,) = self.children(b"keystead.vault.process")
+        return pid
+
     def start(self, *, log: Path | None = None) -> None:
         """Start, and return once it is ready to answer."""
         assert self._process is None, "the server is running"
@@ -245,6 +257,13 @@ def running(
         yield server
     finally:
         server.close()
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def _free_port() -> int:

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 
 
 def worker_ids(server: Server) -> list[int]:
-    children = [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
-    return [pid for pid in children if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return server.children(b"spawn_main")
 
 
 def test_workers(installation: Installation, start: Callable[..., Server]) -> None:

@@ -228,7 +228,7 @@ class Service:
             if not await is_current(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:
-                await self._opened.channel.open()
+                await self._opened.channel.ready()
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
         return b'{"status":"ready"}'

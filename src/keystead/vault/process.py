@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import msgspec
+import uvloop
 
 from keystead.activities.ports import Sealed
 from keystead.api.errors import Internal, ServiceError
@@ -144,7 +145,7 @@ def main() -> None:
     except MasterKeyError as refused:
         _tell(Ready(failure=str(refused)))
         sys.exit(1)
-    asyncio.run(_serve(master, orders))
+    uvloop.run(_serve(master, orders))
 
 
 async def _serve(master: Master, orders: Orders) -> None:

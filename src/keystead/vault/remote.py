@@ -106,6 +106,10 @@ class Channel:
         """Connect now. Raises Unavailable, and as `Door.unlock` does."""
         await self._within_time(self._connected)
 
+    async def ready(self) -> None:
+        """Raises Unavailable unless the signer answers now, and as `Door.unlock` does."""
+        await self.ask(self._unlock, self._unlock.parameters(self._check, self._proof_key))
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()

@@ -6,6 +6,7 @@ Not here: what the process does (`process`).
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -57,8 +58,8 @@ class SignerProcess:
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._stopping.set()
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._process is not None:
+            _hang_up(self._process)
         self._watch.join()
         self._tidy()
 
@@ -84,9 +85,9 @@ class SignerProcess:
             ready = msgspec.json.decode(process.stdout.readline(), type=Ready)
         except (OSError, msgspec.MsgspecError):
             ready = Ready(failure="the signer's process ended before it was ready")
+        process.stdout.close()
         if ready.failure:
-            process.kill()
-            process.wait()
+            _end(process)
             raise MasterKeyError(ready.failure)
         logger.info("the signer is ready; it gave up: %s", ", ".join(ready.confined) or "nothing")
         return process
@@ -96,6 +97,7 @@ class SignerProcess:
             process = self._process
             assert process is not None
             process.wait()
+            _hang_up(process)
             if self._stopping.is_set():
                 return
             logger.error("the signer died (%s) and is started again", process.returncode)
@@ -106,5 +108,19 @@ class SignerProcess:
                 except MasterKeyError as refused:
                     logger.error("the signer does not start: %s", refused)  # noqa: TRY400 - one line says it all
                     self._stopping.wait(_PAUSE_S)
-            if self._stopping.is_set() and self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()
+            if self._stopping.is_set():  # it came up while the service went down
+                _hang_up(self._process)
+                self._process.wait()
+
+
+def _hang_up(process: subprocess.Popen[bytes]) -> None:
+    """Its standard input ends, and so will it."""
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    _hang_up(process)

@@ -1,0 +1,87 @@
+"""What a worker process has in its memory: it never held the master key, a mnemonic, a seed or a private scalar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.callers import answered
+from tests.faults.test_secrets_stay_in import forms, secrets_of
+from tests.furniture import furnish
+from tests.servers import Installation, Server
+
+CAP_SYS_PTRACE = 19
+
+
+def _may_read_memory() -> bool:
+    status = Path("/proc/self/status").read_text()
+    capabilities = next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(capabilities, 16) >> CAP_SYS_PTRACE & 1)
+
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not _may_read_memory(),
+    reason="reads the memory of processes: root's right, on Linux",
+)
+
+CHUNK = 1 << 24
+
+
+def found_in(pid: int, wanted: dict[str, bytes]) -> set[str]:
+    """Which of these bytes the memory of this process holds, by name."""
+    longest, found = max(map(len, wanted.values())), set()
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place, rights, *_ = line.split()
+            begin, end = (int(bound, 16) for bound in place.split("-"))
+            if not rights.startswith("r") or "[v" in line:
+                continue
+            for start in range(begin, end, CHUNK):
+                memory.seek(start)
+                try:
+                    content = memory.read(min(CHUNK + longest, end - start))
+                except OSError:  # mapped, but nothing is there
+                    continue
+                found |= {name for name, secret in wanted.items() if secret in content}
+    return found
+
+
+TOPOLOGIES = {
+    "key file, one worker": (1, "file"),
+    "key file, two workers": (2, "file"),
+    "key in the environment": (1, "environment"),
+}
+
+
+@pytest.mark.parametrize(("workers", "key_from"), TOPOLOGIES.values(), ids=TOPOLOGIES)
+def test_workers_never_held_a_secret(
+    workers: int, key_from: str, installation: Installation, start: Callable[..., Server]
+) -> None:
+    settings: dict[str, object] = {"workers": workers, "log_level": "debug"}
+    if key_from == "environment":
+        settings |= {"master_key": installation.master_key.secret_text(), "master_key_file": ""}
+    server = start(installation, **settings)
+    furniture = furnish(server.caller)
+    for _ in range(20):
+        answered(server.caller.ask("list_wallets"))
+    wanted = {
+        f"{name} as {form}": text
+        for name, secret in secrets_of(installation, furniture)
+        # The root user's key is of this test, and what a caller knows is no matter here.
+        if "root user" not in name
+        for form, text in forms(secret).items()
+    }
+    assert len(wanted) > 30
+    serving = server.children(b"spawn_main") or [server.pid]
+    assert len(serving) == workers
+    for pid in serving:
+        assert found_in(pid, wanted) == set()
+        assert found_in(pid, {"the organization": installation.organization_id.encode()})
+    # Where the master key is, the same search finds it.
+    assert any("master key" in name for name in found_in(server.signer_pid, wanted))
+    files = [path for path in server.log.parent.iterdir() if path.is_file() and "master" not in path.name]
+    for file in files:
+        assert not [name for name, text in wanted.items() if text in file.read_bytes()], file
