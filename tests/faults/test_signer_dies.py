@@ -1,4 +1,4 @@
-"""kill -9 of the signer under load, again and again: every wallet is made once or not at all, and the service stays."""
+"""kill -9 of the signer under load, again and again: each wallet is made once or not at all."""
 
 from __future__ import annotations
 

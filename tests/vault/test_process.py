@@ -153,7 +153,7 @@ def test_killed_again_and_again(signer_process: SignerProcess) -> None:
         for _ in range(3):
             before, pid = done, pid_of(signer_process)
             os.kill(pid, signal.SIGKILL)
-            while done < before + 20 or pid_of(signer_process) == pid:
+            while done < before + 20 or pid_of(signer_process) == pid:  # noqa: ASYNC110 - a thread starts it
                 await asyncio.sleep(0.01)
         ended.set()
         await asyncio.gather(*askers)

@@ -153,7 +153,10 @@ def _master_key(path: Path) -> MasterKey:
 
 def serve(
     database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
-    master_key_file: Annotated[str, typer.Option(help="File that holds the master key.")] = "",
+    master_key_file: Annotated[str, typer.Option(help="File that holds the master key, or its PKCS#11 URI.")] = "",
+    other_master_key_file: Annotated[
+        str, typer.Option(help="Another, which opens what it sealed: while keys change.")
+    ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
     port: Annotated[int | None, typer.Option(help="Port to listen on. [default: 8080]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that serve. [default: 1]")] = None,
@@ -163,6 +166,7 @@ def serve(
     given: dict[str, Any] = {
         "database_url": database_url,
         "master_key_file": master_key_file,
+        "other_master_key_file": other_master_key_file,
         "host": host,
         "port": port,
         "workers": workers,

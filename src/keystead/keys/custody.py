@@ -6,10 +6,12 @@ Not here: what a key does (`sealing`), how a file is read (`master_key`), how a 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
-from keystead.keys.master_key import from_environment, load
+from keystead.keys.master_key import MasterKeyError, from_environment, load
 from keystead.keys.sealing import Master, MasterKeys
 
 
@@ -46,6 +48,35 @@ class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
 
 
 KeySource = KeyFile | KeyText | TokenKeyName
+
+_URI_SCHEME: Final = "pkcs11:"
+_URI_PARTS: Final = ("token", "object", "module-path")
+
+
+def source_at(place: str, pin: str = "") -> KeySource:
+    """What an operator wrote: a file's path, or a PKCS#11 URI (RFC 7512) such as
+
+        pkcs11:token=keystead;object=master?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/keystead/pin
+
+    `pin` is the PIN where the URI names no file for it. Raises MasterKeyError for a URI that lacks a part, has one
+    that is not known, or holds the PIN itself: a URI is seen on command lines.
+    """
+    if not place.startswith(_URI_SCHEME):
+        return KeyFile(place)
+    path, _, query = place.removeprefix(_URI_SCHEME).partition("?")
+    pairs = [pair.partition("=") for pair in (*path.split(";"), *query.split("&")) if pair]
+    given = {name: unquote(value) for name, _, value in pairs}
+    if "pin-value" in given:
+        raise MasterKeyError("a PKCS#11 URI must not hold the PIN: give pin-source, or KEYSTEAD_PKCS11_PIN")
+    if unknown := sorted(given.keys() - {*_URI_PARTS, "pin-source"}):
+        raise MasterKeyError(f"the PKCS#11 URI has a part that is not known: {unknown[0][:100]!a}")
+    if missing := [name for name in _URI_PARTS if not given.get(name)]:
+        raise MasterKeyError(f"the PKCS#11 URI lacks {missing[0]}: pkcs11:token=…;object=…?module-path=…")
+    pin_file = given.get("pin-source", "").removeprefix("file:")
+    if not pin_file and not pin:
+        raise MasterKeyError("the PKCS#11 token has no PIN: give pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
+    module, token, key = given["module-path"], given["token"], given["object"]
+    return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
 
 
 class Custody(msgspec.Struct, frozen=True):

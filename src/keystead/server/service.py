@@ -22,9 +22,9 @@ from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
-from keystead.keys.custody import Custody, KeyFile, KeySource, KeyText, opened
+from keystead.keys.custody import Custody, KeySource, KeyText, opened, source_at
 from keystead.keys.master_key import MasterKeyError
-from keystead.keys.sealing import SealBroken
+from keystead.keys.sealing import Purpose, SealBroken, SealContext
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.server.logs import logger
@@ -39,6 +39,10 @@ from keystead.vault.remote import Channel, remote_signer
 
 MODE, CHECK, PROOF_KEY = "mode", "master_key_check", "proof_key"
 """Names of the facts that an installation keeps of itself."""
+
+SEALED_FACTS = {PROOF_KEY: SealContext(Purpose.PROOF_KEY), CHECK: SealContext(Purpose.CHECK)}
+"""Those that are sealed under the master key. The check value is the last to move to another key: it says that all
+have moved."""
 
 
 class NotReady(Exception):
@@ -57,10 +61,18 @@ def custody_of(settings: Settings) -> Custody:
     if settings.master_key:
         sealing: KeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
     elif settings.master_key_file:
-        sealing = KeyFile(settings.master_key_file)
+        sealing = _source(settings.master_key_file, settings)
     else:
         raise NotReady("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
-    return Custody(sealing)
+    other = settings.other_master_key_file
+    return Custody(sealing, (_source(other, settings),) if other else ())
+
+
+def _source(place: str, settings: Settings) -> KeySource:
+    try:
+        return source_at(place, settings.pkcs11_pin)
+    except MasterKeyError as refused:
+        raise NotReady(str(refused)) from None
 
 
 class Opened(msgspec.Struct, frozen=True):

@@ -37,9 +37,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Which command's data this is; `dev` and `serve` refuse each other's."),
     ] = "serve"
     master_key_file: Annotated[
-        str, Meta(description="File with the master key: 64 hex digits or base64 of 32 bytes, mode 0600.")
+        str,
+        Meta(
+            description="File with the master key (64 hex digits or base64 of 32 bytes, mode 0600), or PKCS#11 URI."
+        ),
+    ] = ""
+    other_master_key_file: Annotated[
+        str,
+        Meta(description="One more master key, which opens what it sealed and seals nothing: while keys change."),
     ] = ""
     master_key: Annotated[str, Meta(description="The master key itself, in place of a file.")] = ""
+    pkcs11_pin: Annotated[
+        str, Meta(description="PIN of the PKCS#11 token, where the URI names no file that holds it.")
+    ] = ""
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0)] = 8080
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
@@ -109,7 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"Settings(mode={self.mode!r})"
 
 
-SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY"})
+SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY", f"{PREFIX}PKCS11_PIN"})
 """Variables whose values are for the signer alone."""
 
 NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings))

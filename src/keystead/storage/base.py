@@ -21,13 +21,13 @@ from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.addresses import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.storage import rows
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import Filter, Side
 from keystead.storage.statements import reads
-from keystead.storage.steps import Rows
+from keystead.storage.steps import Revaluation, Rows
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value that names the organization the instance was founded with."""
@@ -307,6 +307,16 @@ class DatabaseStore(ABC):
         """A fact about the whole instance, written when it was founded."""
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
+
+    async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
+        """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
+        revaluation = Revaluation(name, before, after)
+        return await self._promise("", Rows([], [], revaluation=revaluation), ()) is CommitOutcome.COMMITTED
+
+    async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
+        """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
+        found = await self._select(self._reads.data_key_page, cursor=page.after or _LOWEST, limit=page.limit)
+        return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
 
     async def schema_revision(self) -> str | None:
         """Which migration the tables are at; None if there are none."""

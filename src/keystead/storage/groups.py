@@ -11,7 +11,7 @@ import msgspec
 
 from keystead.storage import tables
 from keystead.storage.dialects import Row
-from keystead.storage.steps import Move, Revision, Rows, WalletContents
+from keystead.storage.steps import Move, Revaluation, Revision, Rows, WalletContents
 
 _KEY_LENGTHS = {
     table.name: len(table.primary_key.columns)
@@ -39,6 +39,7 @@ class Group(msgspec.Struct, frozen=True):
     gone: dict[str, list[Row]]
     dissolved: list[str]
     emptied: list[WalletContents]
+    revaluations: list[Revaluation]
 
 
 def gather(commits: Iterable[Rows]) -> Group | None:
@@ -50,6 +51,7 @@ def gather(commits: Iterable[Rows]) -> Group | None:
     """
     moves: dict[Row, Move] = {}
     revisions: dict[Row, Revision] = {}
+    revaluations: dict[Row, Revaluation] = {}
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
     dissolved: list[str] = []
@@ -65,6 +67,10 @@ def gather(commits: Iterable[Rows]) -> Group | None:
             if revision.key() in revisions:
                 return None
             revisions[revision.key()] = revision
+        if (revaluation := commit.revaluation) is not None:
+            if revaluation.key() in revaluations:
+                return None
+            revaluations[revaluation.key()] = revaluation
         for place in commit.gone:
             last[place] = None
         for table, row in commit.rows:
@@ -89,6 +95,7 @@ def gather(commits: Iterable[Rows]) -> Group | None:
         gone,
         dissolved,
         emptied,
+        [revaluations[key] for key in sorted(revaluations)],
     )
 
 

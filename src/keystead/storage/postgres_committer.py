@@ -22,13 +22,14 @@ from keystead.storage.base import Pending, unwritten
 from keystead.storage.dialects import PostgresDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.steps import Move, Revision
+from keystead.storage.steps import Move, Revaluation, Revision
 from keystead.storage.writes import (
     IF_SKIPPED,
     Swap,
     activity_swap,
     deletions,
     dissolution,
+    instance_swap,
     organization_swap,
     postgres_inserts,
     wallet_emptying,
@@ -54,6 +55,7 @@ class PostgresCommitter:
         self._connections = connections
         self._move = organization_swap(dialect)
         self._revise = activity_swap(dialect)
+        self._revalue = instance_swap(dialect)
         self._inserts = postgres_inserts(dialect)
         self._deletions = deletions(dialect)
         self._dissolution = dissolution(dialect)
@@ -118,7 +120,11 @@ class PostgresCommitter:
             return outcome
 
     async def _write(self, connection: Any, group: Group) -> CommitOutcome:
-        for swap, steps in ((self._move, group.moves), (self._revise, group.revisions)):
+        for swap, steps in (
+            (self._move, group.moves),
+            (self._revise, group.revisions),
+            (self._revalue, group.revaluations),
+        ):
             if steps and not await _swapped(connection, swap, steps):
                 return CommitOutcome.CONFLICT
         for table, sql in self._inserts.items():
@@ -137,7 +143,7 @@ class PostgresCommitter:
         return CommitOutcome.COMMITTED
 
 
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move] | Sequence[Revision]) -> bool:
+async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move | Revaluation | Revision]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1

@@ -36,6 +36,7 @@ from keystead.organizations.organization import (
     KIND_NAMED,
     KIND_OF,
     Change,
+    DataKey,
     Organization,
     Put,
     Remove,
@@ -238,6 +239,12 @@ def change_from(kind: str, id_: str, body: bytes) -> Change:
     if body == _TOMBSTONE:
         return Remove(KIND_NAMED[kind].record, id_)  # type: ignore[arg-type]  # one of those that can be removed
     return Put(_record_decoders[kind].decode(body))
+
+
+def data_key_from(body: bytes) -> DataKey:
+    key = _record_decoders[KIND_OF[DataKey].word].decode(body)
+    assert isinstance(key, DataKey)
+    return key
 
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:

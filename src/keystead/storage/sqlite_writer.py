@@ -29,6 +29,7 @@ from keystead.storage.writes import (
     activity_swap,
     deletions,
     dissolution,
+    instance_swap,
     organization_swap,
     sqlite_inserts,
     wallet_emptying,
@@ -56,6 +57,7 @@ class SqliteWriter:
         self._file = file
         self._move = organization_swap(dialect).update
         self._revise = activity_swap(dialect).update
+        self._revalue = instance_swap(dialect).update
         self._inserts = sqlite_inserts(dialect)
         self._deletions = deletions(dialect)
         self._dissolution = dissolution(dialect)
@@ -140,7 +142,11 @@ class SqliteWriter:
         return outcome
 
     def _write(self, connection: sqlite3.Connection, group: Group) -> CommitOutcome:
-        for statement, steps in ((self._move, group.moves), (self._revise, group.revisions)):
+        for statement, steps in (
+            (self._move, group.moves),
+            (self._revise, group.revisions),
+            (self._revalue, group.revaluations),
+        ):
             for step in steps:
                 if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                     return CommitOutcome.CONFLICT

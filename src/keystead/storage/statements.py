@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, column, func, select, table
 
+from keystead.organizations.organization import KIND_OF, DataKey
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import (
     Filter,
@@ -59,6 +60,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     account_pages: dict[tuple[bool, Side], Statement]
     has_suborganization: Statement
     suborganization_pages: dict[tuple[bool, Side], Statement]
+    data_key_page: Statement
     instance_value: Statement
     schema_revision: Statement
 
@@ -150,6 +152,21 @@ def reads(dialect: Dialect) -> Reads:
             for found_by_value in (False, True)
             for side in Side
         },
+        data_key_page=dialect.compile(
+            select(organization.c.id, record.c.body)
+            .join_from(
+                organization,
+                record,
+                and_(
+                    record.c.organization_id == organization.c.id,
+                    record.c.kind == KIND_OF[DataKey].word,
+                    record.c.id == "",
+                ),
+            )
+            .where(organization.c.id > bindparam("cursor"))
+            .order_by(organization.c.id)
+            .limit(bindparam("limit"))
+        ),
         instance_value=dialect.compile(select(instance.c.value).where(instance.c.name == bindparam("name"))),
         schema_revision=dialect.compile(select(column("version_num")).select_from(table("alembic_version"))),
     )

@@ -72,6 +72,23 @@ class WalletContents(msgspec.Struct, frozen=True):
         return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
 
 
+class Revaluation(msgspec.Struct, frozen=True):
+    """A fact of the instance takes the place of another; it holds only if that is still the fact."""
+
+    name: str
+    before: bytes
+    after: bytes
+
+    def parameters(self) -> dict[str, Any]:
+        return {"instance_name": self.name, "before_value": self.before, "after_value": self.after}
+
+    def key(self) -> Row:
+        return (self.name,)
+
+    def expected(self) -> Row:
+        return (self.name, self.before)
+
+
 class Rows(msgspec.Struct, frozen=True):
     """What one commit writes: (table, row in the order of the table's columns), and the steps it stands on.
 
@@ -85,3 +102,4 @@ class Rows(msgspec.Struct, frozen=True):
     revision: Revision | None = None
     dissolved: tuple[str, ...] = ()
     emptied: tuple[WalletContents, ...] = ()
+    revaluation: Revaluation | None = None

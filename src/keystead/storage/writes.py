@@ -136,6 +136,23 @@ def activity_swap(dialect: Dialect) -> Swap:
     )
 
 
+def instance_swap(dialect: Dialect) -> Swap:
+    """Of a fact of the instance: `steps.Revaluation`."""
+    return Swap(
+        dialect.compile(
+            update(instance)
+            .where(instance.c.name == bindparam("instance_name"), instance.c.value == bindparam("before_value"))
+            .values(value=bindparam("after_value"))
+        ),
+        dialect.compile(
+            select(instance.c.name, instance.c.value)
+            .where(dialect.is_among(instance.c.name, "names"))
+            .order_by(instance.c.name)
+            .with_for_update()
+        ),
+    )
+
+
 def deletions(dialect: Dialect) -> dict[str, str]:
     """By table. Parameters: the columns of the key."""
     return {
