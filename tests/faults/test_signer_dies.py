@@ -27,12 +27,14 @@ ACCOUNT = {
 }
 
 
+_numbers = itertools.count()
+
+
 class WalletLoad:
     """Threads that make wallets, each with bodies of their own, until told to stop."""
 
     def __init__(self, caller: Caller, threads: int = 6) -> None:
         self._caller = caller
-        self._numbers = itertools.count()
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._make) for _ in range(threads)]
         self.answers: list[tuple[bytes, httpx.Response]] = []
@@ -55,7 +57,7 @@ class WalletLoad:
 
     def _make(self) -> None:
         while not self._stop.is_set():
-            parameters = {"walletName": f"wallet {next(self._numbers)}", "accounts": [ACCOUNT]}
+            parameters = {"walletName": f"wallet {next(_numbers)}", "accounts": [ACCOUNT]}
             body = self._caller.submit_body("create_wallet", parameters)
             self.answers.append((body, self._caller.post(PATH, body)))
 

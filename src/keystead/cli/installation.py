@@ -20,9 +20,9 @@ from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
-from keystead.keys import master_key
+from keystead.keys.custody import KeyFile, create_at, open_source, source_at
 from keystead.keys.master_key import MasterKeyError
-from keystead.keys.sealing import MasterKey
+from keystead.keys.sealing import Master
 from keystead.server import logs
 from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here, serve_in_workers
@@ -47,7 +47,11 @@ def init(
     database_url: DatabaseUrl,
     organization_name: Annotated[str, typer.Option(envvar="KEYSTEAD_ORGANIZATION_NAME", help="Its name.")],
     master_key_file: Annotated[
-        Path, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="Made, readable by its owner only, if missing.")
+        str,
+        typer.Option(
+            envvar="KEYSTEAD_MASTER_KEY_FILE",
+            help="Made, readable by its owner only, if missing. Or the PKCS#11 URI of a key that exists.",
+        ),
     ],
     user_name: Annotated[str, typer.Option(help="Name of the root user.")] = "Root user",
     user_email: Annotated[str, typer.Option(help="E-mail address of the root user.")] = "",
@@ -128,7 +132,7 @@ async def _founded_before(database_url: str) -> str | None:
         await store.close()
 
 
-async def _found(database_url: str, key: MasterKey, founder: Founder) -> bool:
+async def _found(database_url: str, key: Master, founder: Founder) -> bool:
     store = await open_store(database_url)
     try:
         founded = await found(
@@ -144,10 +148,12 @@ async def _found(database_url: str, key: MasterKey, founder: Founder) -> bool:
         await store.close()
 
 
-def _master_key(path: Path) -> MasterKey:
+def _master_key(place: str) -> Master:
     try:
-        return master_key.load(path) if path.exists() else master_key.create(path)
-    except master_key.MasterKeyError as refused:
+        source = source_at(place, os.environ.get("KEYSTEAD_PKCS11_PIN", ""))
+        is_new = isinstance(source, KeyFile) and not Path(source.path).exists()
+        return create_at(source) if is_new else open_source(source)
+    except MasterKeyError as refused:
         raise Failure(str(refused)) from None
 
 

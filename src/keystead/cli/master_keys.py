@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from keystead.api.identifiers import new_id
 from keystead.cli.failure import Failure
 from keystead.cli.installation import DatabaseUrl
 from keystead.keys import master_key
-from keystead.keys.custody import open_source, source_at
+from keystead.keys.custody import create_at, open_source, source_at
 from keystead.keys.sealing import Master
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
@@ -35,14 +34,16 @@ def keys() -> None:
 
 
 @app.command("new-master")
-def new_master(file: Annotated[Path, typer.Argument(help="Made, readable by its owner only.")]) -> None:
-    """Make a master key."""
+def new_master(
+    place: Annotated[str, typer.Argument(help="A file, made readable by its owner only; or a PKCS#11 URI.")],
+) -> None:
+    """Make a master key, in a file or in a token."""
     keep_memory_private()
     try:
-        made = master_key.create(file)
+        made = create_at(source_at(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
     except master_key.MasterKeyError as refused:
         raise Failure(str(refused)) from None
-    print(f"Master key {made.key_id}: {file}. Keep a copy apart from the database.")
+    print(f"Master key {made.key_id}: {place}. Whoever loses it loses all that it seals: keep a copy apart.")
 
 
 @app.command("rotate-master")

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from keystead.keys.master_key import MasterKeyError, from_environment, load
+from keystead.keys.master_key import MasterKeyError, create, from_environment, load
 from keystead.keys.sealing import Master, MasterKeys
 
 
@@ -90,6 +90,19 @@ def opened(custody: Custody) -> Master:
     """The master keys. Raises MasterKeyError if one cannot be had."""
     sealing = open_source(custody.sealing)
     return MasterKeys(sealing, [open_source(one) for one in custody.others]) if custody.others else sealing
+
+
+def create_at(source: KeySource) -> Master:
+    """A fresh key at this place. Raises MasterKeyError if one is there, or cannot be made."""
+    match source:
+        case KeyFile(path):
+            return create(Path(path))
+        case TokenKeyName():
+            from keystead.keys.token_key import create_token_key
+
+            return create_token_key(source)
+        case KeyText(name):
+            raise MasterKeyError(f"a key cannot be made in {name}")
 
 
 def open_source(source: KeySource) -> Master:

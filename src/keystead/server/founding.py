@@ -17,7 +17,7 @@ from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.api.rendering import encode
 from keystead.keys.paths import comparison_form
-from keystead.keys.sealing import MasterKey
+from keystead.keys.sealing import Master
 from keystead.keys.signer import LocalSigner
 from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
@@ -64,7 +64,7 @@ async def found(
     store: DatabaseStore,
     *,
     mode: Literal["dev", "serve"],
-    master_key: MasterKey,
+    master_key: Master,
     founder: Founder,
     now_ms: int,
     new_id: Callable[[], str],

@@ -1,0 +1,214 @@
+"""A master key that never leaves its PKCS#11 token: the token itself seals and opens, with AES-256-GCM.
+
+Here: finding the key, a session that is opened anew when the token forgot it. Not here: where PIN and names come
+from (`custody`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of the token's maker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from keystead.activities.ports import Sealed
+from keystead.api.errors import Unavailable
+from keystead.keys.custody import TokenKeyName
+from keystead.keys.master_key import MasterKeyError
+from keystead.keys.sealing import Master, Purpose, SealBroken, SealContext, associated_data
+
+if TYPE_CHECKING:
+    import pkcs11
+
+_NONCE_BYTES: Final = 12
+_TAG_BITS: Final = 128
+_KEY_BITS: Final = 256
+_KEY_ID_DIGITS: Final = 16
+_PIN_FILE_BYTES_MAX: Final = 256
+_TRIAL = SealContext(Purpose.CHECK, record_id="trial")
+
+
+class TokenKey(Master):
+    """A key in a token. `key_id`: from its label, its CKA_ID and the check value that the token has of it.
+
+    Raises Unavailable while the token does not answer. Takes turns: a session does one thing at a time.
+    """
+
+    def __init__(self, name: TokenKeyName) -> None:
+        """Raises MasterKeyError."""
+        self._name = name
+        self._lock = threading.Lock()
+        self._session: pkcs11.Session | None = None
+        self._key: Any = None
+        self._connect()
+        self.key_id = _key_id(self._key)
+        sealed = self.seal(b"trial", _TRIAL)
+        if self.open(sealed, _TRIAL) != b"trial":
+            raise MasterKeyError(f"{_said(name)} does not open what it sealed")
+
+    def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = self._tried(lambda key: key.encrypt(plaintext, **self._gcm(nonce, context)))
+        return Sealed(key_id=self.key_id, ciphertext=nonce + sealed)
+
+    def open(self, sealed: Sealed, context: SealContext) -> bytes:
+        if sealed.key_id != self.key_id:
+            raise SealBroken(f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is at hand")
+        nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
+        if len(body) < _TAG_BITS // 8:
+            raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
+        try:
+            return self._tried(lambda key: key.decrypt(body, **self._gcm(nonce, context)))
+        except Unavailable:
+            # Tokens do not agree on what a wrong tag is called. One that still seals and opens has found one.
+            trial = self.seal(b"trial", _TRIAL)
+            nonce, body = trial.ciphertext[:_NONCE_BYTES], trial.ciphertext[_NONCE_BYTES:]
+            self._tried(lambda key: key.decrypt(body, **self._gcm(nonce, _TRIAL)))
+            raise SealBroken(f"sealed {context}: it was changed, or belongs to another record") from None
+
+    def __repr__(self) -> str:
+        return f"TokenKey(key_id={self.key_id!r})"
+
+    def _gcm(self, nonce: bytes, context: SealContext) -> dict[str, Any]:
+        from pkcs11 import Mechanism
+        from pkcs11.mechanisms import GCMParams
+
+        parameters = GCMParams(nonce, associated_data(self.key_id, context), _TAG_BITS)
+        return {"mechanism": Mechanism.AES_GCM, "mechanism_param": parameters}
+
+    def _tried(self, use: Callable[[Any], bytes]) -> bytes:
+        """With the session at hand, and once more with a fresh one: tokens restart, and forget who logged in."""
+        from pkcs11.exceptions import PKCS11Error
+
+        with self._lock:
+            try:
+                return bytes(use(self._key))
+            except PKCS11Error:
+                try:
+                    self._connect()
+                    return bytes(use(self._key))
+                except (PKCS11Error, MasterKeyError) as refused:
+                    raise Unavailable(
+                        f"the PKCS#11 token does not answer ({type(refused).__name__}); sending again is safe"
+                    ) from None
+
+    def _connect(self) -> None:
+        self.close()
+        self._session = _opened_session(self._name)
+        try:
+            self._key = _found_key(self._session, self._name)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the session, and the login with it; the next call begins another."""
+        session, self._session = self._session, None
+        if session is not None:
+            _close(session)
+
+
+def open_token_key(name: TokenKeyName) -> TokenKey:
+    """Raises MasterKeyError: no such module, token or key, a wrong PIN, a key that could leave the token."""
+    return TokenKey(name)
+
+
+def create_token_key(name: TokenKeyName) -> TokenKey:
+    """Make a fresh key in the token; it cannot be read out. Raises MasterKeyError, also if the name is taken."""
+    session = _opened_session(name, writes=True)
+    from pkcs11 import Attribute, KeyType
+    from pkcs11.exceptions import PKCS11Error
+
+    try:
+        if _keys_named(session, name):
+            raise MasterKeyError(f"{_said(name)} exists already and is left as it is")
+        session.generate_key(
+            KeyType.AES,
+            _KEY_BITS,
+            id=os.urandom(8),
+            label=name.key,
+            store=True,
+            template={Attribute.SENSITIVE: True, Attribute.EXTRACTABLE: False},
+        )
+    except PKCS11Error as refused:
+        raise MasterKeyError(f"{_said(name)} cannot be made: {type(refused).__name__}") from None
+    finally:
+        _close(session)
+    return TokenKey(name)
+
+
+def _opened_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Session:
+    try:
+        import pkcs11
+        from pkcs11.exceptions import PKCS11Error, UserAlreadyLoggedIn
+    except ImportError:
+        raise MasterKeyError("PKCS#11 needs a package of its own: pip install 'keystead[pkcs11]'") from None
+    pin = _pin(name)
+    try:
+        token = pkcs11.lib(name.module).get_token(token_label=name.token)
+        try:
+            return token.open(user_pin=pin, rw=writes)
+        except UserAlreadyLoggedIn:  # a login is the process's: with two keys of one token, the first has made it
+            return token.open(rw=writes)
+    except (PKCS11Error, RuntimeError, OSError) as refused:
+        # The text of such an error is the library's: its type says enough, and holds no PIN.
+        raise MasterKeyError(f"{_said(name)} cannot be reached: {type(refused).__name__}") from None
+
+
+def _found_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
+    from pkcs11 import Attribute
+
+    found = _keys_named(session, name)
+    if len(found) != 1:
+        problem = "the token has several of this name" if found else "no such key"
+        raise MasterKeyError(f"{_said(name)}: {problem}")
+    (key,) = found
+    if key.key_length != _KEY_BITS:
+        raise MasterKeyError(f"{_said(name)} has {key.key_length} bits, not {_KEY_BITS}")
+    if key[Attribute.EXTRACTABLE] or not key[Attribute.SENSITIVE]:
+        raise MasterKeyError(f"{_said(name)} could be read out: make one that is sensitive and not extractable")
+    return key
+
+
+def _keys_named(session: pkcs11.Session, name: TokenKeyName) -> list[Any]:
+    from pkcs11 import Attribute, KeyType, ObjectClass
+
+    wanted = {Attribute.CLASS: ObjectClass.SECRET_KEY, Attribute.KEY_TYPE: KeyType.AES, Attribute.LABEL: name.key}
+    return list(session.get_objects(wanted))
+
+
+def _key_id(key: Any) -> str:
+    from pkcs11 import Attribute
+    from pkcs11.exceptions import PKCS11Error
+
+    try:
+        check_value = bytes(key[Attribute.CHECK_VALUE])
+    except (PKCS11Error, KeyError, NotImplementedError):
+        check_value = b""
+    parts = (b"keystead token key id", key.label.encode(), bytes(key.id), check_value)
+    encoded = b"".join(len(part).to_bytes(4) + part for part in parts)
+    return hashlib.sha256(encoded).hexdigest()[:_KEY_ID_DIGITS]
+
+
+def _pin(name: TokenKeyName) -> str:
+    if not name.pin_file:
+        return name.pin
+    try:
+        with Path(name.pin_file).open("rb") as file:
+            return file.read(_PIN_FILE_BYTES_MAX).decode("ascii", errors="replace").splitlines()[0].strip()
+    except (OSError, IndexError):
+        raise MasterKeyError(f"PIN file {name.pin_file} cannot be read, or is empty") from None
+
+
+def _close(session: pkcs11.Session) -> None:
+    from pkcs11.exceptions import PKCS11Error
+
+    with contextlib.suppress(PKCS11Error):
+        session.close()
+
+
+def _said(name: TokenKeyName) -> str:
+    return f"key {name.key!a} of PKCS#11 token {name.token!a}"

@@ -1,0 +1,125 @@
+"""The master key changes under load, as the security page tells an operator; the command is killed on the way."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from keystead.activities.ports import Sealed
+from keystead.keys import master_key
+from keystead.keys.sealing import MasterKey, Purpose, SealContext
+from keystead.stamps.signing import generate_api_key
+from tests.callers import answered
+from tests.faults.test_signer_dies import PATH, WalletLoad
+from tests.servers import Installation, Server, user_with_key
+
+ORGANIZATIONS = 120
+
+
+class Rotation:
+    """The command, over this installation, from one key file to another."""
+
+    def __init__(self, installation: Installation, old: Path, new: Path) -> None:
+        code = "from keystead.cli.main import main; main()"
+        options = {
+            "--database-url": installation.database.url,
+            "--master-key-file": str(old),
+            "--new-master-key-file": str(new),
+        }
+        words = [word for option in options.items() for word in option]
+        self.command = [sys.executable, "-c", code, "keys", "rotate-master", *words]
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command, capture_output=True, text=True, timeout=120)
+
+    def kill_after(self, moved: int, count: Callable[[], int]) -> None:
+        """Start it, and kill it once that many data keys are under the new key."""
+        process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while count() < moved and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def test_killed_under_load(installation: Installation, start: Callable[..., Server], tmp_path: Path) -> None:
+    for _ in range(ORGANIZATIONS - 1):
+        installation.add_organization(user_with_key(generate_api_key()))
+    old, new = tmp_path / "old.key", tmp_path / "new.key"
+    master_key.create(old, installation.master_key)
+    new_key = master_key.create(new)
+    rotation = Rotation(installation, old, new)
+
+    def moved() -> int:
+        return list(data_keys(installation).values()).count(new_key.key_id)
+
+    server = start(installation, master_key_file=new, other_master_key_file=old)
+    with WalletLoad(server.caller, threads=2) as load:
+        load.wait_for(10)
+        for goal in (1, 20, 60, 61):
+            rotation.kill_after(goal, moved)
+        load.wait_for(5)
+        done = rotation.run()
+        load.wait_for(10)
+    assert done.returncode == 0, done.stderr
+    assert f"All is under master key {new_key.key_id}" in done.stdout
+    assert moved() == ORGANIZATIONS
+    made = {}
+    for body, response in load.answers:
+        result = answered(response)["activity"]["result"]
+        made[body] = result["createWalletResult"]["walletId"]
+    # The old key is gone for good, and everything is there.
+    assert server.stop() == 0
+    old.unlink()
+    again = start(replace(installation, master_key=new_key))
+    for body, wallet_id in list(made.items())[:: len(made) // 20]:
+        activity = answered(again.caller.post(PATH, body))["activity"]
+        assert activity["result"]["createWalletResult"]["walletId"] == wallet_id
+    with WalletLoad(again.caller, threads=1) as load:
+        load.wait_for(2)
+    check_secrets_open(installation, new_key, len(made))
+    assert rotation.run().returncode == 1  # the old file is gone: said in one line
+
+
+def data_keys(installation: Installation) -> dict[str, str]:
+    """By organization, under which master key its data key is."""
+    rows = installation.database.rows("SELECT organization_id, body FROM record WHERE kind = 'data_key'")
+    return {
+        organization_id: msgspec.json.decode(body)["sealed"]["key_id"]
+        for organization_id, body in ((row[0], bytes(row[1])) for row in rows)
+    }
+
+
+def check_secrets_open(installation: Installation, key: MasterKey, at_least: int) -> None:
+    organization = installation.database.organization(installation.organization_id)
+    data_key = key.open_data_key(organization.data_key.sealed, organization.id)
+    sealed = installation.database.rows("SELECT record_id, key_id, ciphertext FROM sealed_secret")
+    assert len(sealed) > at_least
+    for record_id, key_id, ciphertext in sealed:
+        context = SealContext(Purpose.WALLET, organization_id=organization.id, record_id=record_id)
+        data_key.open(Sealed(key_id, bytes(ciphertext)), context)
+
+
+def test_one_line(installation: Installation, tmp_path: Path) -> None:
+    """Without a database, with another's keys, with one key twice: a line that says so, and exit code 1."""
+    keys = [tmp_path / name for name in ("fitting", "one", "other")]
+    for path, key in zip(keys, (installation.master_key, None, None), strict=True):
+        master_key.create(path, key)
+    fitting, one, other = keys
+    refused = {
+        (one, other): "neither is the master key of this installation",
+        (fitting, fitting): "both master keys are the same",
+        (fitting, tmp_path / "missing"): "does not exist",
+        (fitting, Path("pkcs11:token=x;object=y")): "the PKCS#11 URI lacks module-path",
+    }
+    for (first, second), message in refused.items():
+        done = Rotation(installation, first, second).run()
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr

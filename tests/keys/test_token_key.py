@@ -1,0 +1,218 @@
+"""A master key in a PKCS#11 token, against SoftHSM 2. Skipped only where that library is not installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from keystead.activities.ports import Sealed
+from keystead.api.errors import Unavailable
+from keystead.keys.custody import KeyFile, TokenKeyName, source_at
+from keystead.keys.master_key import MasterKeyError
+from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
+
+_PLACES = (
+    "/usr/lib/softhsm/libsofthsm2.so",
+    "/usr/lib64/softhsm/libsofthsm.so",
+    "/usr/local/lib/softhsm/libsofthsm2.so",
+    "/opt/homebrew/lib/softhsm/libsofthsm2.so",
+)
+MODULE = next((place for place in _PLACES if Path(place).exists()), "")
+PIN = "1234"
+CONTEXT = SealContext(Purpose.DATA_KEY, organization_id="one", record_id="one")
+
+
+def has_softhsm() -> bool:
+    return bool(MODULE) and shutil.which("softhsm2-util") is not None
+
+
+needs_softhsm = pytest.mark.skipif(not has_softhsm(), reason="SoftHSM 2 is not installed")
+
+
+@pytest.fixture(scope="session")
+def token(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenKeyName]:
+    """A token of the tests' own, with a master key in it. One for all: the library reads its settings once."""
+    folder = tmp_path_factory.mktemp("softhsm")
+    (folder / "tokens").mkdir()
+    configuration = folder / "softhsm2.conf"
+    configuration.write_text(f"directories.tokendir = {folder / 'tokens'}\nobjectstore.backend = file\n")
+    os.environ["SOFTHSM2_CONF"] = str(configuration)
+    subprocess.run(
+        ["softhsm2-util", "--init-token", "--free", "--label", "keystead", "--pin", PIN, "--so-pin", "5678"],
+        check=True,
+        capture_output=True,
+    )
+    name = TokenKeyName(module=MODULE, token="keystead", key="master", pin=PIN)
+    create_token_key(name).close()
+    yield name
+    del os.environ["SOFTHSM2_CONF"]
+
+
+@pytest.fixture
+def key(token: TokenKeyName) -> Iterator[TokenKey]:
+    opened = open_token_key(token)
+    yield opened
+    opened.close()
+
+
+@needs_softhsm
+def test_seals_and_opens(key: TokenKey, token: TokenKeyName) -> None:
+    data_key = DataKey.generate()
+    sealed = key.seal_data_key(data_key, "one")
+    assert sealed.key_id == key.key_id
+    again = open_token_key(token)
+    assert again.open_data_key(sealed, "one").key_id == data_key.key_id
+    again.close()
+    assert key.seal(b"x", CONTEXT) != key.seal(b"x", CONTEXT)
+
+
+BROKEN: dict[str, Callable[[Sealed], Sealed]] = {
+    "the nonce": lambda sealed: _flipped(sealed, 0),
+    "the first byte": lambda sealed: _flipped(sealed, 12),
+    "the tag": lambda sealed: _flipped(sealed, -1),
+    "the length": lambda sealed: Sealed(sealed.key_id, sealed.ciphertext[:-1]),
+    "too short for anything": lambda sealed: Sealed(sealed.key_id, b"short"),
+    "another key": lambda sealed: Sealed(MasterKey.generate().key_id, sealed.ciphertext),
+}
+
+
+def _flipped(sealed: Sealed, index: int) -> Sealed:
+    changed = bytearray(sealed.ciphertext)
+    changed[index] ^= 1
+    return Sealed(sealed.key_id, bytes(changed))
+
+
+@needs_softhsm
+@pytest.mark.parametrize("change", BROKEN.values(), ids=BROKEN)
+def test_changed(change: Callable[[Sealed], Sealed], key: TokenKey) -> None:
+    sealed = key.seal(b"secret", CONTEXT)
+    with pytest.raises(SealBroken):
+        key.open(change(sealed), CONTEXT)
+    assert key.open(sealed, CONTEXT) == b"secret"
+
+
+OTHER_PLACES = {
+    "organization": replace(CONTEXT, organization_id="two"),
+    "record": replace(CONTEXT, record_id="two"),
+    "purpose": replace(CONTEXT, purpose=Purpose.WALLET),
+}
+
+
+@needs_softhsm
+@pytest.mark.parametrize("context", OTHER_PLACES.values(), ids=OTHER_PLACES)
+def test_moved(context: SealContext, key: TokenKey) -> None:
+    sealed = key.seal(b"secret", CONTEXT)
+    with pytest.raises(SealBroken, match="it was changed, or belongs to another record"):
+        key.open(sealed, context)
+
+
+@needs_softhsm
+def test_key_stays_in_the_token(key: TokenKey) -> None:
+    from pkcs11 import Attribute
+
+    assert key._key[Attribute.SENSITIVE]
+    assert not key._key[Attribute.EXTRACTABLE]
+
+
+@needs_softhsm
+def test_session_that_was_closed(key: TokenKey) -> None:
+    """As after a restart of the token: the next call opens another."""
+    sealed = key.seal(b"secret", CONTEXT)
+    assert key._session is not None
+    key._session.close()
+    assert key.open(sealed, CONTEXT) == b"secret"
+
+
+@needs_softhsm
+def test_token_that_went_away(token: TokenKeyName, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = open_token_key(token)
+    assert key._session is not None
+    key._session.close()
+    monkeypatch.setattr(key, "_name", replace(token, token="gone"))
+    with pytest.raises(Unavailable, match="the PKCS#11 token does not answer"):
+        key.seal(b"secret", CONTEXT)
+    with pytest.raises(Unavailable):
+        key.open(Sealed(key.key_id, bytes(60)), CONTEXT)
+
+
+@needs_softhsm
+def test_what_cannot_be_opened(token: TokenKeyName, tmp_path: Path) -> None:
+    refused = {
+        "no such key": replace(token, key="other"),
+        "NoSuchToken": replace(token, token="other"),
+        "PinIncorrect": replace(token, pin="secret"),
+        "cannot be reached": replace(token, module="/nonexistent.so"),
+        "cannot be read, or is empty": replace(token, pin_file=str(tmp_path / "missing")),
+    }
+    for message, name in refused.items():
+        with pytest.raises(MasterKeyError, match=message) as error:
+            open_token_key(name)
+        assert "secret" not in str(error.value)
+    with pytest.raises(MasterKeyError, match="exists already"):
+        create_token_key(token)
+
+
+@needs_softhsm
+@pytest.mark.parametrize("attribute", ["EXTRACTABLE", "SENSITIVE"])
+def test_key_that_could_be_read_out(attribute: str, token: TokenKeyName) -> None:
+    import pkcs11
+
+    name = replace(token, key=f"readable {attribute}")
+    template = {pkcs11.Attribute.SENSITIVE: True, pkcs11.Attribute.EXTRACTABLE: False}
+    template[pkcs11.Attribute[attribute]] = attribute == "EXTRACTABLE"
+    with pkcs11.lib(MODULE).get_token(token_label=token.token).open(user_pin=PIN, rw=True) as session:
+        session.generate_key(pkcs11.KeyType.AES, 256, label=name.key, store=True, template=template)
+    with pytest.raises(MasterKeyError, match="could be read out"):
+        open_token_key(name)
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pkcs11", None)
+    with pytest.raises(MasterKeyError, match=r"keystead\[pkcs11\]"):
+        open_token_key(TokenKeyName(module="x", token="x", key="x", pin="x"))
+
+
+URI = "pkcs11:token=my%20token;object=master?module-path=/usr/lib/x.so"
+SOURCES = [
+    ("/etc/keystead/master.key", "", KeyFile("/etc/keystead/master.key")),
+    (URI, PIN, TokenKeyName(module="/usr/lib/x.so", token="my token", key="master", pin=PIN)),
+    (
+        f"{URI}&pin-source=file:/etc/pin",
+        PIN,
+        TokenKeyName(module="/usr/lib/x.so", token="my token", key="master", pin_file="/etc/pin"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("place", "pin", "source"), SOURCES)
+def test_places(place: str, pin: str, source: object) -> None:
+    assert source_at(place, pin) == source
+
+
+BAD_PLACES = {
+    "pkcs11:object=x?module-path=/x": "lacks token",
+    "pkcs11:token=x?module-path=/x": "lacks object",
+    "pkcs11:token=x;object=y": "lacks module-path",
+    "pkcs11:token=x;object=y;slot-id=1?module-path=/x": "not known: 'slot-id'",
+    "pkcs11:token=x;object=y?module-path=/x&pin-value=secret": "must not hold the PIN",
+    "pkcs11:token=x;object=y?module-path=/x": "has no PIN",
+}
+
+
+@pytest.mark.parametrize(("place", "message"), BAD_PLACES.items())
+def test_bad_places(place: str, message: str) -> None:
+    with pytest.raises(MasterKeyError, match=message) as refused:
+        source_at(place)
+    assert "secret" not in str(refused.value)
+
+
+def test_names_do_not_show_their_pin() -> None:
+    assert "1234" not in repr(TokenKeyName(module="x", token="x", key="x", pin=PIN))
