@@ -13,6 +13,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from keystead.keys.custody import TokenKeyName
+from keystead.keys.token_key import create_token_key
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer
 from tests.callers import Caller
@@ -20,6 +22,7 @@ from tests.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.furniture import Furniture, furnish
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
+from tests.softhsm import made_token
 
 pytest_plugins = ["pytester"]
 
@@ -67,6 +70,14 @@ def make_postgres(postgres: PostgresServer) -> MakeDatabase:
         return PostgresDatabase(postgres.url(name))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def token(tmp_path_factory: pytest.TempPathFactory) -> TokenKeyName:
+    """The name of a master key in a PKCS#11 token."""
+    name = made_token(tmp_path_factory.mktemp("softhsm"))
+    create_token_key(name).close()
+    return name
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,42 +15,9 @@ from keystead.keys.custody import KeyFile, TokenKeyName, source_at
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
+from tests.softhsm import MODULE, PIN, needs_softhsm
 
-_PLACES = (
-    "/usr/lib/softhsm/libsofthsm2.so",
-    "/usr/lib64/softhsm/libsofthsm.so",
-    "/usr/local/lib/softhsm/libsofthsm2.so",
-    "/opt/homebrew/lib/softhsm/libsofthsm2.so",
-)
-MODULE = next((place for place in _PLACES if Path(place).exists()), "")
-PIN = "1234"
 CONTEXT = SealContext(Purpose.DATA_KEY, organization_id="one", record_id="one")
-
-
-def has_softhsm() -> bool:
-    return bool(MODULE) and shutil.which("softhsm2-util") is not None
-
-
-needs_softhsm = pytest.mark.skipif(not has_softhsm(), reason="SoftHSM 2 is not installed")
-
-
-@pytest.fixture(scope="session")
-def token(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenKeyName]:
-    """A token of the tests' own, with a master key in it. One for all: the library reads its settings once."""
-    folder = tmp_path_factory.mktemp("softhsm")
-    (folder / "tokens").mkdir()
-    configuration = folder / "softhsm2.conf"
-    configuration.write_text(f"directories.tokendir = {folder / 'tokens'}\nobjectstore.backend = file\n")
-    os.environ["SOFTHSM2_CONF"] = str(configuration)
-    subprocess.run(
-        ["softhsm2-util", "--init-token", "--free", "--label", "keystead", "--pin", PIN, "--so-pin", "5678"],
-        check=True,
-        capture_output=True,
-    )
-    name = TokenKeyName(module=MODULE, token="keystead", key="master", pin=PIN)
-    create_token_key(name).close()
-    yield name
-    del os.environ["SOFTHSM2_CONF"]
 
 
 @pytest.fixture
@@ -215,4 +179,4 @@ def test_bad_places(place: str, message: str) -> None:
 
 
 def test_names_do_not_show_their_pin() -> None:
-    assert "1234" not in repr(TokenKeyName(module="x", token="x", key="x", pin=PIN))
+    assert PIN not in repr(TokenKeyName(module="x", token="x", key="x", pin=PIN))

@@ -1,0 +1,75 @@
+"""An installation moves into a PKCS#11 token and runs there: with the real commands, servers and signer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from keystead.keys import master_key
+from keystead.keys.custody import TokenKeyName
+from tests.callers import answered
+from tests.conftest import MakeDatabase
+from tests.faults.test_signer_dies import ACCOUNT, new_signer
+from tests.servers import Installation, Server, found_installation
+from tests.softhsm import PIN, needs_softhsm
+
+pytestmark = needs_softhsm
+
+
+@pytest.fixture
+def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
+    """One engine will do: the store does not know what seals."""
+    installation = found_installation(make_sqlite())
+    yield installation
+    installation.database.close()
+
+
+def keystead(*words: str) -> subprocess.CompletedProcess[str]:
+    code = "from keystead.cli.main import main; main()"
+    environment = os.environ | {"KEYSTEAD_PKCS11_PIN": PIN}
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_from_a_file_into_a_token(
+    sqlite_installation: Installation, token: TokenKeyName, start: Callable[..., Server], tmp_path: Path
+) -> None:
+    installation = sqlite_installation
+    old = tmp_path / "old.key"
+    master_key.create(old, installation.master_key)
+    pin_file = tmp_path / "pin"
+    pin_file.write_text(f"{PIN}\n")
+    uri = f"pkcs11:token={token.token};object=production?module-path={token.module}"
+    with_pin_file = f"{uri}&pin-source=file:{pin_file}"
+    made = keystead("keys", "new-master", uri)
+    assert made.returncode == 0, made.stderr
+    server = start(installation, master_key_file=with_pin_file, other_master_key_file=old)
+    first = wallet(server, "first")
+    options = ("--database-url", installation.database.url, "--master-key-file", str(old))
+    rotated = keystead("keys", "rotate-master", *options, "--new-master-key-file", uri)
+    assert rotated.returncode == 0, rotated.stderr
+    second = wallet(server, "second")
+    assert server.stop() == 0
+    old.unlink()
+    # With the PIN in the environment, and none of the old key.
+    server = start(installation, master_key_file=uri, pkcs11_pin=PIN)
+    dead = server.signer_pid
+    os.kill(dead, signal.SIGKILL)
+    new_signer(server, dead)
+    third = wallet(server, "third")
+    wallets = {one["walletId"] for one in server.caller.asked("list_wallets")["wallets"]}
+    assert wallets == {first, second, third}
+    output = server.log.read_text() + made.stdout + made.stderr + rotated.stdout + rotated.stderr
+    assert PIN not in output
+
+
+def wallet(server: Server, name: str) -> str:
+    made = server.caller.submit("create_wallet", {"walletName": name, "accounts": [ACCOUNT]})
+    wallet_id: str = answered(made)["activity"]["result"]["createWalletResult"]["walletId"]
+    return wallet_id

@@ -1,0 +1,58 @@
+"""What changing the master key asks of a store: every data key by page, facts that change by compare-and-swap."""
+
+from __future__ import annotations
+
+import asyncio
+
+from keystead.activities.store import Page
+from keystead.organizations.organization import DataKey, Sealed
+from tests.storage.conftest import opened
+from tests.storage.roads import founded
+from tests.storage.samples import an_organization
+
+
+def test_a_fact_changes_only_from_what_it_was(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            assert not await store.replace_instance_value("check", b"one", b"two")
+            assert await store.found(an_organization(), (), (), {"check": b"one", "mode": b"serve"})
+            assert not await other.replace_instance_value("check", b"two", b"three")
+            assert await other.replace_instance_value("check", b"one", b"two")
+            assert not await store.replace_instance_value("check", b"one", b"three")
+            assert await store.instance_value("check") == b"two"
+            assert await store.instance_value("mode") == b"serve"
+
+    asyncio.run(run())
+
+
+def test_of_many_who_change_a_fact_one_wins(database: str) -> None:
+    """Also where they share a transaction."""
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            assert await store.found(an_organization(), (), (), {"check": b"0"})
+            for number in range(5):
+                before, wishes = f"{number}".encode(), [f"{number + 1}".encode()] * 8
+                won = await asyncio.gather(
+                    *[
+                        place.replace_instance_value("check", before, after)
+                        for place, after in zip([store, other] * 4, wishes, strict=True)
+                    ]
+                )
+                assert won.count(True) == 1
+            assert await store.instance_value("check") == b"5"
+
+    asyncio.run(run())
+
+
+def test_data_keys_by_page(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            assert await store.data_keys(Page(10)) == []
+            road = await founded(store)
+            key = DataKey(Sealed("another", b"key"))
+            await store.commit(road.step(key))
+            assert await store.data_keys(Page(10)) == [(road.head.id, key)]
+            assert await store.data_keys(Page(10, after=road.head.id)) == []
+
+    asyncio.run(run())
