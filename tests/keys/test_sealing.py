@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.activities.ports import Sealed
-from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.sealing import DataKey, MasterKey, MasterKeys, Purpose, SealBroken, SealContext
 
 KEY = DataKey(bytes(range(32)))
 CONTEXT = SealContext(Purpose.WALLET, organization_id="org-1", record_id="wallet-1")
@@ -176,3 +176,17 @@ def test_no_text_form(text: str) -> None:
     with pytest.raises(ValueError, match=r"^a master key is one line") as refusal:
         MasterKey.from_text(text)
     assert not text or text not in str(refusal.value)
+
+
+def test_several_master_keys() -> None:
+    """The first seals; each opens what it sealed, and nothing else."""
+    new, old, third = (MasterKey.generate() for _ in range(3))
+    keys = MasterKeys(new, [old])
+    context = SealContext(Purpose.CHECK)
+    assert keys.key_id == keys.seal(b"x", context).key_id == new.key_id
+    for key in (new, old, keys):
+        assert keys.open(key.seal(b"x", context), context) == b"x"
+        with pytest.raises(SealBroken):
+            keys.open(key.seal(b"x", context), SealContext(Purpose.PROOF_KEY))
+    with pytest.raises(SealBroken, match=f"under key '{third.key_id}', and '{new.key_id}' is at hand"):
+        keys.open(third.seal(b"x", context), context)

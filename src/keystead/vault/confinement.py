@@ -125,11 +125,11 @@ def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:
 
 
 def _prctl(option: int, value: int, pointer: int = 0) -> bool:
-    return _libc().prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(pointer), 0, 0) == 0
+    return bool(_libc().prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(pointer), 0, 0) == 0)
 
 
 def _unshare(flags: int) -> bool:
-    return _libc().unshare(flags) == 0
+    return bool(_libc().unshare(flags) == 0)
 
 
 def _libc() -> ctypes.CDLL:

@@ -28,6 +28,7 @@ from keystead.vault.process import Orders, Ready
 logger = logging.getLogger("keystead")
 
 _BACKLOG = 1_024
+_END_LIMIT_S: Final = 5.0
 _PAUSE_S: Final = 1.0
 """How long a signer that does not come up is let be before the next try."""
 
@@ -60,6 +61,9 @@ class SignerProcess:
         self._stopping.set()
         if self._process is not None:
             _hang_up(self._process)
+            self._watch.join(_END_LIMIT_S)
+            if self._watch.is_alive():  # it hangs, and there is nothing in it to save
+                self._process.kill()
         self._watch.join()
         self._tidy()
 
@@ -103,14 +107,14 @@ class SignerProcess:
             logger.error("the signer died (%s) and is started again", process.returncode)
             while not self._stopping.is_set():
                 try:
-                    self._process = self._started()
+                    self._process = process = self._started()
                     break
                 except MasterKeyError as refused:
                     logger.error("the signer does not start: %s", refused)  # noqa: TRY400 - one line says it all
                     self._stopping.wait(_PAUSE_S)
             if self._stopping.is_set():  # it came up while the service went down
-                _hang_up(self._process)
-                self._process.wait()
+                _hang_up(process)
+                process.wait()
 
 
 def _hang_up(process: subprocess.Popen[bytes]) -> None:
