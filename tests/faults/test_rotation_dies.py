@@ -20,7 +20,7 @@ from tests.callers import answered
 from tests.faults.test_signer_dies import PATH, WalletLoad
 from tests.servers import Installation, Server, user_with_key
 
-ORGANIZATIONS = 120
+ORGANIZATIONS = 50
 
 
 class Rotation:
@@ -43,7 +43,7 @@ class Rotation:
         """Start it, and kill it once that many data keys are under the new key."""
         process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while count() < moved and process.poll() is None:
-            time.sleep(0.001)
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
 
@@ -62,7 +62,7 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
     server = start(installation, master_key_file=new, other_master_key_file=old)
     with WalletLoad(server.caller, threads=2) as load:
         load.wait_for(10)
-        for goal in (1, 20, 60, 61):
+        for goal in (1, 20, 40):
             rotation.kill_after(goal, moved)
         load.wait_for(5)
         done = rotation.run()

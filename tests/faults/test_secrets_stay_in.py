@@ -16,6 +16,7 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.paths import effective_segments, parse_path
 from keystead.keys.sealing import Purpose, SealContext
 from keystead.keys.signer import WalletSecret
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
 from keystead.server.service import PROOF_KEY
 from keystead.stamps.signing import generate_api_key
@@ -53,6 +54,7 @@ def test_secrets_stay_in(development: Installation, start: Callable[..., Server]
     assert len(secrets) > 12
     assert DEVELOPMENT_MNEMONIC.encode() in secrets.values()
     assert len([name for name in secrets if name.startswith("the mnemonic of")]) > 2
+    assert [name for name in secrets if name.startswith("the private key ")]
     found = {
         f"{name} as {form} in {place}"
         for name, secret in secrets.items()
@@ -79,6 +81,9 @@ def do_everything(caller: Caller, furniture: Furniture) -> None:
             caller.post(operation.path, body[:-1])
 
 
+PURPOSES = {MNEMONIC_PURPOSE: Purpose.WALLET, PRIVATE_KEY_PURPOSE: Purpose.PRIVATE_KEY}
+
+
 def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tuple[str, bytes]]:
     """By name: every secret that this installation has or was ever told."""
     master_key, database = installation.master_key, installation.database
@@ -88,14 +93,16 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
     scalars = master_key.open(msgspec.json.decode(proof_key, type=Sealed), SealContext(Purpose.PROOF_KEY))
     yield "the proof key's first half", scalars[:32]
     yield "the proof key's second half", scalars[32:]
-    sealed = "SELECT organization_id, record_id, key_id, ciphertext FROM sealed_secret"
-    for organization_id, wallet_id, key_id, ciphertext in database.rows(sealed):
+    sealed = "SELECT organization_id, record_id, purpose, key_id, ciphertext FROM sealed_secret"
+    for organization_id, record_id, purpose, key_id, ciphertext in database.rows(sealed):
         organization = database.organization(organization_id)
         data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
-        context = SealContext(Purpose.WALLET, organization_id=organization.id, record_id=wallet_id)
+        context = SealContext(PURPOSES[purpose], organization_id=organization.id, record_id=record_id)
         opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
-        secret = msgspec.json.decode(opened, type=WalletSecret)
-        yield from secrets_of_wallet(wallet_id, secret)
+        if purpose == PRIVATE_KEY_PURPOSE:
+            yield f"the private key {record_id}", opened
+        else:
+            yield from secrets_of_wallet(record_id, msgspec.json.decode(opened, type=WalletSecret))
 
 
 def secrets_of_wallet(wallet_id: str, secret: WalletSecret) -> Iterator[tuple[str, bytes]]:
