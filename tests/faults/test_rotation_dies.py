@@ -13,9 +13,14 @@ from pathlib import Path
 import msgspec
 
 from keystead.activities.ports import Sealed
+from keystead.activities.store import Commit, CommitOutcome, OrganizationChange
+from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
+from keystead.keys.signer import LocalSigner
+from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
 from keystead.stamps.signing import generate_api_key
+from keystead.storage.base import DatabaseStore
 from tests.callers import answered
 from tests.faults.test_signer_dies import PATH, WalletLoad
 from tests.servers import Installation, Server, user_with_key
@@ -49,8 +54,7 @@ class Rotation:
 
 
 def test_killed_under_load(installation: Installation, start: Callable[..., Server], tmp_path: Path) -> None:
-    for _ in range(ORGANIZATIONS - 1):
-        installation.add_organization(user_with_key(generate_api_key()))
+    add_organizations(installation, ORGANIZATIONS - 1)
     old, new = tmp_path / "old.key", tmp_path / "new.key"
     master_key.create(old, installation.master_key)
     new_key = master_key.create(new)
@@ -85,6 +89,31 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
         load.wait_for(2)
     check_secrets_open(installation, new_key, len(made))
     assert rotation.run().returncode == 1  # the old file is gone: said in one line
+
+
+def add_organizations(installation: Installation, count: int) -> None:
+    """All through one store, which takes long to open."""
+    signer = LocalSigner(installation.master_key)
+
+    async def add(store: DatabaseStore) -> None:
+        for _ in range(count):
+            user, organization_id = user_with_key(generate_api_key()), new_id()
+            data_key = DataKey(await signer.new_data_key(organization_id))
+            profile = Profile(
+                name="Another", root_quorum=RootQuorum(1, (user.user_id,)), created_at=user.created_at
+            )
+            records: list[Record] = [profile, data_key, user]
+            founding = OrganizationChange(
+                before=None,
+                after=founded(organization_id, Version(1, new_id()), records),
+                changes=tuple(Put(record) for record in records),
+                attachments=(),
+                lookups=frozenset(),
+            )
+            commit = Commit(organization_id=organization_id, activity=None, founding=founding)
+            assert await store.commit(commit) is CommitOutcome.COMMITTED
+
+    installation.database.with_store(add)
 
 
 def data_keys(installation: Installation) -> dict[str, str]:
