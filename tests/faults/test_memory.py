@@ -32,13 +32,13 @@ CHUNK = 1 << 24
 
 
 def found_in(pid: int, wanted: dict[str, bytes]) -> set[str]:
-    """Which of these bytes the memory of this process holds, by name."""
+    """Which of these bytes the memory of this process that can be written holds, by name."""
     longest, found = max(map(len, wanted.values())), set()
     with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
             place, rights, *_ = line.split()
             begin, end = (int(bound, 16) for bound in place.split("-"))
-            if not rights.startswith("r") or "[v" in line:
+            if not rights.startswith("rw"):  # what was never written to holds what its file holds
                 continue
             for start in range(begin, end, CHUNK):
                 memory.seek(start)
