@@ -75,6 +75,17 @@ print(left, before != os.readlink("/proc/self/ns/net"), os.getuid() == int(sys.a
 
 
 @as_root
+def test_network_that_cannot_be_left() -> None:
+    """A process that cannot write its own files in /proc stays where it was, and who it was."""
+    code = """
+os.setresuid(1234, 1234, 1234)
+confinement.keep_memory_private()
+print(confinement.leave_network(), os.getuid(), tried(lambda: socket.create_server(("127.0.0.1", 0)).close()))
+"""
+    assert outcome(code) == ["False", "1234", "yes"]
+
+
+@as_root
 def test_nobody(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.touch(mode=0o600)

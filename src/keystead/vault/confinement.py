@@ -42,19 +42,31 @@ def die_with_parent() -> None:
 def leave_network() -> bool:
     """From now on this process has no network; whether that could be done. It must have one thread yet.
 
-    Unix sockets that are open stay. A network namespace of its own, which needs root or a user namespace.
+    Unix sockets that are open stay. A network namespace of its own, which needs root or a user namespace; the
+    latter also that `keep_memory_private` comes later, since that closes this process's own files in /proc to it.
     """
     if sys.platform != "linux":
         return False
     if os.geteuid() == 0:
         return _unshare(_CLONE_NEWNET)
+    # Some systems make the namespace and then refuse what belongs to it, and there is no way back: a child tries.
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _enter_namespaces() else 1)
+    return os.waitpid(child, 0)[1] == 0 and _enter_namespaces()
+
+
+def _enter_namespaces() -> bool:
     uid, gid = os.getuid(), os.getgid()
     if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
         return False
-    # Who asks is told apart by user, so this user must be itself in the new namespace.
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    try:
+        # Who asks is told apart by user, so this user must be itself in the new namespace.
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    except OSError:
+        return False
     return True
 
 

@@ -139,16 +139,19 @@ def main() -> None:
         # Whoever stops the whole group means the server, which must still finish what it has accepted.
         signal.signal(ignored, signal.SIG_IGN)
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
+    # The library of a token may need anything, so with one the process keeps what else it gives up.
+    has_token = any(isinstance(one, TokenKeyName) for one in (orders.custody.sealing, *orders.custody.others))
+    left_network = not has_token and confinement.leave_network()
     confinement.keep_memory_private()
     try:
         master = opened(orders.custody)
     except MasterKeyError as refused:
         _tell(Ready(failure=str(refused)))
         sys.exit(1)
-    uvloop.run(_serve(master, orders))
+    uvloop.run(_serve(master, orders, left_network=left_network, has_token=has_token))
 
 
-async def _serve(master: Master, orders: Orders) -> None:
+async def _serve(master: Master, orders: Orders, *, left_network: bool, has_token: bool) -> None:
     loop = asyncio.get_running_loop()
     listener = socket.socket(fileno=orders.listener)
     user = os.getuid()
@@ -159,7 +162,7 @@ async def _serve(master: Master, orders: Orders) -> None:
         return peer.uid == user and (peer.pid in (0, orders.service) or parent_of(peer.pid) == orders.service)
 
     server = await loop.create_unix_server(lambda: _Caller(master, may_connect), sock=listener)
-    confined = _confined(orders.custody)
+    confined = (*(["network"] if left_network else []), *(() if has_token else _confined()))
     ended = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1) else ended.set())
     _tell(Ready(confined=confined))
@@ -168,15 +171,9 @@ async def _serve(master: Master, orders: Orders) -> None:
     os._exit(0)  # nothing to save, and calls that are under way have nobody left to answer
 
 
-def _confined(custody: Custody) -> tuple[str, ...]:
-    """Give up what can be given up; what that was. The library of a token may need anything, so it keeps all."""
-    if any(isinstance(one, TokenKeyName) for one in (custody.sealing, *custody.others)):
-        return ()
-    steps = {
-        "network": confinement.leave_network,
-        "nobody": confinement.become_nobody,
-        "system calls": confinement.refuse_new_sockets_and_programs,
-    }
+def _confined() -> tuple[str, ...]:
+    """Give up what a loop that runs needs no more; what that was."""
+    steps = {"nobody": confinement.become_nobody, "system calls": confinement.refuse_new_sockets_and_programs}
     done = tuple(name for name, step in steps.items() if step())
     confinement.keep_memory_private()  # a change of user makes a process readable again
     return done
