@@ -103,7 +103,7 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
 def secrets_of_wallet(wallet_id: str, secret: WalletSecret) -> Iterator[tuple[str, bytes]]:
     yield f"the mnemonic of {wallet_id}", secret.mnemonic.encode()
     yield f"the last words of {wallet_id}", " ".join(secret.mnemonic.split()[-4:]).encode()
-    yield f"the entropy of {wallet_id}", entropy_from_mnemonic(secret.mnemonic)
+    yield f"the entropy of {wallet_id}", entropy_from_mnemonic(secret.mnemonic)[0]
     yield f"the seed of {wallet_id}", secret.seed
     for account in (ETHEREUM_ACCOUNT, SOLANA_ACCOUNT):
         curve = Curve(account["curve"])
