@@ -40,6 +40,7 @@ class Purpose(StrEnum):
 
     DATA_KEY = "data-key"
     WALLET = "wallet"
+    PRIVATE_KEY = "private-key"
     PROOF_KEY = "proof-key"
     CHECK = "check"
 

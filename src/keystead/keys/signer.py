@@ -1,4 +1,4 @@
-"""The signer in the process of the server: makes wallets, derives accounts, signs proofs.
+"""The signer in the process of the server: makes wallets and keys, derives accounts, signs.
 
 The only door to plaintext key material. A data key is opened for one call and then dropped: opening it takes
 microseconds, so none is kept. Not here: whether a caller may ask, and where sealed values are stored.
@@ -15,8 +15,18 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from keystead.activities.ports import AccountRequest, DerivedAccount, NewWallet, Sealed
-from keystead.api.enums import Curve
+from keystead.activities.ports import (
+    AccountRequest,
+    DerivedAccount,
+    NewPrivateKey,
+    NewWallet,
+    Sealed,
+    Signature,
+    SignatureScheme,
+    SigningKey,
+    WalletKey,
+)
+from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import Internal
 from keystead.api.records import AppProof
 from keystead.keys.addresses import address, require_encodable
@@ -30,6 +40,7 @@ from keystead.keys.mnemonic import (
 )
 from keystead.keys.paths import parse_path
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.signatures import sign
 
 PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
 
@@ -50,6 +61,9 @@ class WalletSecret(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "WalletSecret()"
+
+
+_wallet_decoder = msgspec.json.Decoder(WalletSecret)
 
 
 class LocalSigner:
@@ -90,7 +104,8 @@ class LocalSigner:
 
     def new_proof_key(self) -> Sealed:
         """Two fresh P-256 scalars (encryption, signing; 32 bytes each) sealed under the master key."""
-        return self._master_key.seal(self._p256_scalar() + self._p256_scalar(), _PROOF_KEY_CONTEXT)
+        scalars = self._private_key(Curve.P256) + self._private_key(Curve.P256)
+        return self._master_key.seal(scalars, _PROOF_KEY_CONTEXT)
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return self._master_key.seal_data_key(DataKey.generate(), organization_id)
@@ -127,6 +142,60 @@ class LocalSigner:
         entropy = entropy_from_mnemonic(mnemonic)
         return await self._wallet(organization_id, data_key, wallet_id, entropy, passphrase, plan)
 
+    async def derive_accounts(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        accounts: Sequence[AccountRequest],
+    ) -> tuple[DerivedAccount, ...]:
+        """Raises as the protocol says, and SealBroken for the data key and the mnemonic."""
+        plan = _plan(accounts)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        seed = _opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
+        return await asyncio.to_thread(lambda: tuple(_derive(seed, account) for account in plan))
+
+    async def create_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> NewPrivateKey:
+        """Raises as the protocol says, and SealBroken for the data key."""
+        for address_format in address_formats:
+            require_encodable(curve, address_format)
+        secret = self._private_key(curve)
+        key = public_key(curve, secret)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        return NewPrivateKey(
+            sealed=opened.seal(secret, _private_key_context(organization_id, private_key_id)),
+            public_key=(key.uncompressed or key.compressed).hex(),
+            addresses=tuple(address(key, address_format) for address_format in address_formats),
+        )
+
+    async def sign(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        key: SigningKey,
+        scheme: SignatureScheme,
+        messages: Sequence[bytes],
+    ) -> tuple[Signature, ...]:
+        """Raises as the protocol says, and SealBroken for the data key and the key."""
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        if isinstance(key, WalletKey):
+            seed = _opened_wallet(opened, organization_id, key.wallet_id, key.sealed).seed
+            secret = derive_private_key(key.curve, seed, parse_path(key.path))
+        else:
+            secret = opened.open(key.sealed, _private_key_context(organization_id, key.private_key_id))
+        return sign(key.curve, secret, scheme, messages)
+
     async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         """Sign the UTF-8 bytes of each payload. Raises Internal if the server has no proof key."""
         if self._proof_key is None:
@@ -143,16 +212,29 @@ class LocalSigner:
         plan: Sequence[_PlannedAccount],
     ) -> NewWallet:
         opened = self._master_key.open_data_key(data_key, organization_id)
-        context = SealContext(Purpose.WALLET, organization_id=organization_id, record_id=wallet_id)
+        context = _wallet_context(organization_id, wallet_id)
         # PBKDF2 takes a millisecond and releases the GIL; in a thread it leaves the event loop free.
         return await asyncio.to_thread(_make_wallet, opened, context, entropy, passphrase, plan)
 
-    def _p256_scalar(self) -> bytes:
-        """Rejection sampling: reducing modulo the order would favour small scalars."""
+    def _private_key(self, curve: Curve) -> bytes:
+        """32 bytes. Rejection sampling: reducing modulo the order would favour small scalars."""
         while True:
             candidate = self._entropy(PRIVATE_KEY_BYTES)
-            if 0 < int.from_bytes(candidate) < GROUP_ORDERS[Curve.P256]:
+            if curve not in GROUP_ORDERS or 0 < int.from_bytes(candidate) < GROUP_ORDERS[curve]:
                 return candidate
+
+
+def _wallet_context(organization_id: str, wallet_id: str) -> SealContext:
+    return SealContext(Purpose.WALLET, organization_id=organization_id, record_id=wallet_id)
+
+
+def _private_key_context(organization_id: str, private_key_id: str) -> SealContext:
+    return SealContext(Purpose.PRIVATE_KEY, organization_id=organization_id, record_id=private_key_id)
+
+
+def _opened_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
+    plaintext = data_key.open(sealed, _wallet_context(organization_id, wallet_id))
+    return _wallet_decoder.decode(plaintext)
 
 
 class _PlannedAccount(msgspec.Struct, frozen=True):

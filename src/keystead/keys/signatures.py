@@ -1,0 +1,146 @@
+"""Signatures of the three curves: ECDSA, Schnorr (BIP-340, BIP-341) and Ed25519.
+
+Pure. Each is verified before it is returned, so that a fault of the machine cannot leak a key through a wrong
+signature. Not here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import coincurve
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    Prehashed,
+    decode_dss_signature,
+    encode_dss_signature,
+)
+
+from keystead.activities.ports import Signature, SignatureScheme
+from keystead.api.enums import Curve
+from keystead.api.errors import Internal, InvalidRequest
+from keystead.keys.curves import GROUP_ORDERS
+
+DIGEST_BYTES: Final = 32
+_HALF: Final = 32
+_PREHASHED = Prehashed(hashes.SHA256())
+_DETERMINISTIC = ec.ECDSA(_PREHASHED, deterministic_signing=True)
+
+_Sign = Callable[[bytes], Signature]
+
+
+def sign(
+    curve: Curve, private_key: bytes, scheme: SignatureScheme, messages: Sequence[bytes]
+) -> tuple[Signature, ...]:
+    """One signature per message, in their order, under the 32 bytes of `private_key`.
+
+    Raises InvalidRequest for a scheme that the curve does not have and for a digest that is not 32 bytes.
+    """
+    signer_of = _SIGNERS.get((curve, scheme))
+    if signer_of is None:
+        raise InvalidRequest(f"a key of {curve} cannot sign with the scheme {scheme}")
+    if scheme is not SignatureScheme.ED25519 and (odd := [m for m in messages if len(m) != DIGEST_BYTES]):
+        raise InvalidRequest(f"a digest to sign has {DIGEST_BYTES} bytes, not {len(odd[0])}")
+    signer = signer_of(private_key)
+    return tuple(signer(message) for message in messages)
+
+
+def _secp256k1(private_key: bytes) -> _Sign:
+    key = coincurve.PrivateKey(private_key)
+    public_key = key.public_key.format()
+
+    def signature(digest: bytes) -> Signature:
+        signed = key.sign_recoverable(digest, hasher=None)  # RFC 6979, low s
+        recovered = coincurve.PublicKey.from_signature_and_message(signed, digest, hasher=None)
+        _require(recovered.format() == public_key and signed[64] < 2)
+        return Signature(signed[:_HALF], signed[_HALF:64], signed[64])
+
+    return signature
+
+
+def _p256(private_key: bytes) -> _Sign:
+    order = GROUP_ORDERS[Curve.P256]
+    scalar = int.from_bytes(private_key)
+    key = ec.derive_private_key(scalar, ec.SECP256R1())
+    public_key = key.public_key()
+
+    def signature(digest: bytes) -> Signature:
+        r, s = decode_dss_signature(key.sign(digest, _DETERMINISTIC))
+        # The recovery id is the parity of the nonce point's y: the nonce follows from the signature and the key.
+        nonce = pow(s, -1, order) * (int.from_bytes(digest) + r * scalar) % order
+        parity = ec.derive_private_key(nonce, ec.SECP256R1()).public_key().public_numbers().y & 1
+        if s > order // 2:
+            s, parity = order - s, parity ^ 1
+        try:
+            public_key.verify(encode_dss_signature(r, s), digest, ec.ECDSA(_PREHASHED))
+        except InvalidSignature:
+            _require(False)
+        return Signature(r.to_bytes(_HALF), s.to_bytes(_HALF), parity)
+
+    return signature
+
+
+def _schnorr(private_key: bytes) -> _Sign:
+    key = coincurve.PrivateKey(private_key)
+    public_key = coincurve.PublicKeyXOnly.from_valid_secret(private_key)
+
+    def signature(digest: bytes) -> Signature:
+        signed = key.sign_schnorr(digest, os.urandom(_HALF))
+        _require(public_key.verify(signed, digest))
+        return Signature(signed[:_HALF], signed[_HALF:])
+
+    return signature
+
+
+def _schnorr_key_path(private_key: bytes) -> _Sign:
+    return _schnorr(taproot_private_key(private_key))
+
+
+def taproot_private_key(private_key: bytes) -> bytes:
+    """The 32 bytes that sign for the output key of `private_key` where there is no script tree (BIP-341)."""
+    order = GROUP_ORDERS[Curve.SECP256K1]
+    public_key = coincurve.PublicKey.from_valid_secret(private_key).format()
+    scalar = int.from_bytes(private_key)
+    if public_key[0] == 3:  # the internal key is the one of even y
+        scalar = order - scalar
+    return ((scalar + taproot_tweak(public_key[1:])) % order).to_bytes(_HALF)
+
+
+def taproot_tweak(internal_key: bytes) -> int:
+    """What is added to an internal key (32 bytes, x only) that commits to no script (BIP-341)."""
+    tag = hashlib.sha256(b"TapTweak").digest()
+    return int.from_bytes(hashlib.sha256(tag + tag + internal_key).digest())
+
+
+def _ed25519(private_key: bytes) -> _Sign:
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(private_key)
+    public_key = key.public_key()
+
+    def signature(message: bytes) -> Signature:
+        signed = key.sign(message)
+        try:
+            public_key.verify(signed, message)
+        except InvalidSignature:
+            _require(False)
+        return Signature(signed[:_HALF], signed[_HALF:])
+
+    return signature
+
+
+def _require(verified: bool) -> None:
+    if not verified:
+        raise Internal("a signature just made does not verify; it was thrown away")
+
+
+_SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes], _Sign]]] = {
+    (Curve.SECP256K1, SignatureScheme.ECDSA): _secp256k1,
+    (Curve.SECP256K1, SignatureScheme.SCHNORR): _schnorr,
+    (Curve.SECP256K1, SignatureScheme.SCHNORR_KEY_PATH): _schnorr_key_path,
+    (Curve.P256, SignatureScheme.ECDSA): _p256,
+    (Curve.ED25519, SignatureScheme.ED25519): _ed25519,
+}
