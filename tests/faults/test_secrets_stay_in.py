@@ -12,10 +12,10 @@ import pytest
 from keystead.activities.ports import Sealed
 from keystead.api.enums import Curve
 from keystead.keys.derivation import derive_private_key
+from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.paths import effective_segments, parse_path
 from keystead.keys.sealing import Purpose, SealContext
-from keystead.keys.signer import WalletSecret
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
 from keystead.server.service import PROOF_KEY
 from keystead.stamps.signing import generate_api_key

@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from keystead.activities.ports import AccountRequest, NewWallet, Sealed, Signer
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest, NotImplementedHere
+from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
-from keystead.keys.signer import LocalSigner, WalletSecret
+from keystead.keys.signer import LocalSigner
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from keystead.activities.ports import BundleSigner
 from keystead.activities.store import Page
 from keystead.cli.banner import development_banner
 from keystead.cli.credentials import read_credentials, write_credentials
@@ -24,7 +25,7 @@ from keystead.cli.seeding import Origin, fresh, seeded
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.server import logs
-from keystead.server.founding import Founder, found
+from keystead.server.founding import Founder, complete, found
 from keystead.server.run import AddressInUse, bind, serve_here
 from keystead.server.service import MODE, NotReady, open_checked
 from keystead.server.settings import Settings
@@ -60,12 +61,12 @@ def dev(
             credentials = folder.moved(credentials, base_url)
         logs.configure("warning")
         settings = folder.settings(log_requests=not quiet)
-        addresses = asyncio.run(_development_addresses(settings, credentials.organization_id))
+        addresses, signer = asyncio.run(_development_facts(settings, credentials.organization_id))
         serve_here(
             settings,
             sockets,
             when_ready=lambda: print(
-                development_banner(credentials, data, addresses, seeded=bool(seed)), flush=True
+                development_banner(credentials, data, addresses, signer, seeded=bool(seed)), flush=True
             ),
         )
 
@@ -123,7 +124,10 @@ class _Folder:
     def prepared(self, seed: str) -> Credentials:
         """The credentials of what is there, or of what was founded now. `seed`: "" for none."""
         migrate(self._database_url)
-        mode = asyncio.run(self._founded_mode())
+        try:
+            mode = asyncio.run(self._founded_mode())
+        except (NotReady, master_key.MasterKeyError) as refused:
+            raise Failure(str(refused)) from None
         if mode is None:
             return asyncio.run(self._found(seeded(seed) if seed else fresh()))
         if mode != "dev":
@@ -148,6 +152,8 @@ class _Folder:
         store = await open_store(self._database_url)
         try:
             mode = await store.instance_value(MODE)
+            if mode == b"dev":
+                await complete(store, lambda: master_key.load(self._master_key))
             return None if mode is None else mode.decode()
         finally:
             await store.close()
@@ -194,18 +200,20 @@ class _Folder:
         return credentials
 
 
-async def _development_addresses(settings: Settings, organization_id: str) -> list[str]:
-    """The addresses of the accounts of the organization's first wallet; also whether the folder can be served."""
+async def _development_facts(settings: Settings, organization_id: str) -> tuple[list[str], BundleSigner]:
+    """The addresses of the accounts of the organization's first wallet, and whose signature bundles carry; also
+    whether the folder can be served."""
     try:
-        store, _ = await open_checked(settings)
+        store, signer = await open_checked(settings)
     except NotReady as refused:
         raise Failure(str(refused)) from None
     try:
+        bundle_signer = await signer.bundle_signer()
         organization = await store.organization(organization_id)
         if organization is None or not organization.wallets:
-            return []
+            return [], bundle_signer
         first = organization.wallets_in_order()[0]
         accounts = await store.wallet_accounts(organization_id, first.wallet_id, Page(5))
-        return [account.address for account in accounts or ()]
+        return [account.address for account in accounts or ()], bundle_signer
     finally:
         await store.close()

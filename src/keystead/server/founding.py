@@ -1,4 +1,4 @@
-"""How an installation begins: its first organization, a root user who holds a key, its proof key.
+"""How an installation begins: its first organization, a root user who holds a key, its own keys.
 
 Here: the records of the beginning, written in one transaction. Not here: the commands that ask for it (`cli`).
 """
@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from keystead.activities.ports import AccountRequest
+from keystead.activities.ports import AccountRequest, Sealed
 from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
@@ -33,7 +33,7 @@ from keystead.organizations.organization import (
     Version,
     founded,
 )
-from keystead.server.service import CHECK, MODE, PROOF_KEY
+from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY, NotReady
 from keystead.storage.base import DatabaseStore
 
 DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
@@ -72,8 +72,8 @@ async def found(
 ) -> Founded | None:
     """Found the installation; None, with nothing changed, if it has been founded before.
 
-    `entropy` gives the proof key's bytes where they must be the same each time. Raises InvalidRequest for a
-    malformed name, e-mail address or key. Development mode adds the wallet "Development".
+    `entropy` gives the bytes of the server's own keys where they must be the same each time. Raises
+    InvalidRequest for a malformed name, e-mail address or key. Development mode adds the wallet "Development".
     """
     signer = LocalSigner(master_key, entropy=entropy)
     now = Timestamp.from_ms(now_ms)
@@ -139,9 +139,23 @@ async def found(
             MODE: mode.encode(),
             CHECK: encode(signer.check_value()),
             PROOF_KEY: encode(signer.new_proof_key()),
+            BUNDLE_KEY: encode(signer.new_bundle_key()),
         },
     )
     return Founded(organization=organization, user=user, accounts=tuple(accounts)) if written else None
+
+
+async def complete(store: DatabaseStore, read_master_key: Callable[[], MasterKey]) -> bool:
+    """Give an installation that an earlier version founded its bundle key; False if nothing was missing.
+
+    The master key is read only if it is needed. Raises NotReady if it is another installation's.
+    """
+    if await store.instance_value(BUNDLE_KEY) is not None:
+        return False
+    signer, check = LocalSigner(read_master_key()), await store.instance_value(CHECK)
+    if check is None or not signer.opens(msgspec.json.decode(check, type=Sealed)):
+        raise NotReady("the master key does not open the stored data: it is another installation's key")
+    return await store.add_instance_value(BUNDLE_KEY, encode(signer.new_bundle_key()))
 
 
 def _development_accounts() -> Sequence[AccountRequest]:
