@@ -15,10 +15,19 @@ from typing import Any, TypeVar
 
 from keystead.activities.activity import Activity, ActivityOperation
 from keystead.activities.lifecycle import Lifecycle, Rules
-from keystead.activities.ports import AccountRequest, DerivedAccount, NewWallet, Sealed
+from keystead.activities.ports import (
+    AccountRequest,
+    DerivedAccount,
+    NewPrivateKey,
+    NewWallet,
+    Sealed,
+    Signature,
+    SignatureScheme,
+    SigningKey,
+)
 from keystead.activities.requests import Liveness, read_submission
 from keystead.api import records
-from keystead.api.enums import CredentialType, TagType
+from keystead.api.enums import AddressFormat, CredentialType, Curve, TagType
 from keystead.api.records import ApiKey, AppProof, Authenticator, Credential, Tag, Timestamp, User
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
@@ -92,6 +101,51 @@ class PretendSigner:
                 for account, digest in zip(accounts, digests, strict=True)
             ),
         )
+
+    async def derive_accounts(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        accounts: Sequence[AccountRequest],
+    ) -> tuple[DerivedAccount, ...]:
+        made = await self.create_wallet(
+            organization_id=organization_id,
+            data_key=data_key,
+            wallet_id=wallet_id,
+            mnemonic_length=12,
+            accounts=accounts,
+        )
+        return made.accounts
+
+    async def create_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> NewPrivateKey:
+        digest = hashlib.sha256(private_key_id.encode()).hexdigest()
+        return NewPrivateKey(
+            Sealed("data", private_key_id.encode()),
+            "04" + digest * 2,
+            tuple("0x" + digest for _ in address_formats),
+        )
+
+    async def sign(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        key: SigningKey,
+        scheme: SignatureScheme,
+        messages: Sequence[bytes],
+    ) -> tuple[Signature, ...]:
+        return tuple(Signature(hashlib.sha256(one).digest(), bytes(31) + b"\1") for one in messages)
 
     async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         return tuple(AppProof(scheme="", public_key="", proof_payload=one, signature="") for one in payloads)
@@ -283,7 +337,7 @@ class Company:
 
     def seen(self, who: str, activity: Activity) -> records.Activity:
         """The activity as it is now, as this person sees it."""
-        return shown(self.reading(who), self.database.activities[self.id][activity.id])
+        return asyncio.run(shown(self.reading(who), self.database.activities[self.id][activity.id]))
 
     def result(self, who: str, name: str, parameters: Mapping[str, Any], **envelope: Any) -> Any:
         """The one result of what must be completed."""

@@ -14,15 +14,17 @@ from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
+from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import (
     Dissolution,
     InterfaceText,
     NewAccount,
     RemovedInterfaceText,
     SealedSecret,
+    StoredAccount,
 )
 from keystead.organizations.lookups import Lookup, LookupKind, account_lookups, lookups, name_lookup
-from keystead.organizations.organization import Organization, apply
+from keystead.organizations.organization import Organization, Sealed, apply
 
 Item = TypeVar("Item")
 Interference = Callable[[Commit], CommitOutcome | Exception | None]
@@ -198,6 +200,25 @@ class MemoryStore:
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
         return self.database.texts.get(organization_id, {}).get(contract_interface_id)
 
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        await self._pause()
+        texts = self.database.texts.get(organization_id, {})
+        return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        await self._pause()
+        for one in self.database.accounts.get(organization_id, []):
+            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
+                return StoredAccount(one.account)
+        return None
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        await self._pause()
+        for one in self.database.secrets.get(organization_id, []):
+            if (one.record_id, one.purpose) == (record_id, purpose):
+                return one.sealed
+        return None
+
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
@@ -209,7 +230,8 @@ class MemoryStore:
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
         for one in self.database.accounts.get(organization_id, []):
-            fits = address in (None, one.account.address) and path in (None, one.normalized_path)
+            spelling = stored_form(one.account.address_format, one.account.address)
+            fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
             if one.account.wallet_id == wallet_id and fits:
                 return one.account
         return None

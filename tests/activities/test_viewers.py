@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from keystead.activities.activity import Activity
@@ -97,5 +99,5 @@ def test_a_parents_user_reads_and_does_not_vote() -> None:
     (child,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     reading = people.reading("R2")
     below = Reading(organization=child, caller=reading.caller, store=reading.store, lifecycle=reading.lifecycle)
-    seen = shown(below, activity)
+    seen = asyncio.run(shown(below, activity))
     assert (seen.can_approve, seen.can_reject) == (False, False)

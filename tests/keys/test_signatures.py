@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from typing import Any
 
 import coincurve
 import pytest
@@ -11,7 +12,6 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from ecdsa import NIST256p, SECP256k1, VerifyingKey
-from eth_keys import keys as eth_keys
 
 from keystead.activities.ports import (
     AccountRequest,
@@ -29,16 +29,6 @@ from keystead.keys.signer import LocalSigner
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]
 DIGESTS = [hashlib.sha256(bytes([number])).digest() for number in range(4)] + [bytes(32), b"\xff" * 32]
-
-
-@pytest.mark.parametrize("secret", SECRETS)
-@pytest.mark.parametrize("digest", DIGESTS)
-def test_secp256k1_is_low_and_recovers(secret: bytes, digest: bytes) -> None:
-    (made,) = sign(Curve.SECP256K1, secret, ECDSA, [digest])
-    assert 0 < int.from_bytes(made.s) <= GROUP_ORDERS[Curve.SECP256K1] // 2
-    signature = eth_keys.Signature(vrs=(made.v, int.from_bytes(made.r), int.from_bytes(made.s)))
-    recovered = signature.recover_public_key_from_msg_hash(digest)
-    assert recovered.to_compressed_bytes() == public_key(Curve.SECP256K1, secret).compressed
 
 
 def test_secp256k1_is_the_one_of_rfc_6979() -> None:
@@ -155,7 +145,7 @@ REQUEST = AccountRequest(Curve.SECP256K1, PathFormat.BIP32, "m/44'/60'/0'/0/7", 
 
 def test_an_account_derived_later_signs_with_its_key() -> None:
     async def run() -> None:
-        place = {"organization_id": ORGANIZATION, "data_key": DATA_KEY}
+        place: dict[str, Any] = {"organization_id": ORGANIZATION, "data_key": DATA_KEY}
         made = await SIGNER.create_wallet(**place, wallet_id=RECORD, mnemonic_length=12, accounts=[REQUEST])
         again = await SIGNER.derive_accounts(
             **place, wallet_id=RECORD, sealed_mnemonic=made.sealed_mnemonic, accounts=[REQUEST]
@@ -177,7 +167,7 @@ def test_an_account_derived_later_signs_with_its_key() -> None:
 @pytest.mark.parametrize("curve", Curve)
 def test_a_private_key_signs_in_its_own_place_only(curve: Curve) -> None:
     async def run() -> None:
-        place = {"organization_id": ORGANIZATION, "data_key": DATA_KEY}
+        place: dict[str, Any] = {"organization_id": ORGANIZATION, "data_key": DATA_KEY}
         made = await SIGNER.create_private_key(
             **place, private_key_id=RECORD, curve=curve, address_formats=[AddressFormat.COMPRESSED]
         )

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from keystead.activities.gathering import Gathering
 from keystead.activities.ports import Signer
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
@@ -21,6 +22,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
+GatheredT = TypeVar("GatheredT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
@@ -55,7 +57,15 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
 
 
-Execute = Callable[[Execution, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+class Informed(Execution, Generic[GatheredT], frozen=True, kw_only=True):
+    """An execution that also sees what its operation's `gather` function found."""
+
+    gathered: GatheredT
+
+
+Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Gather = Callable[[Gathering, Any], Awaitable[Any]]
+Resources = Callable[[Organization, Any, Any], Mapping[str, Any]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +86,10 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
     `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
-    vote that it is, on another activity; such an operation executes nothing. `resources`: the keywords besides
-    `activity` that policies see.
+    vote that it is, on another activity; such an operation executes nothing. `gather` looks up,
+    for an intent of the current version and before every decision, what `resources` and the execution need beyond
+    the organization. `resources` gives the keywords besides `activity` that policies see, from the organization,
+    the intent and what was gathered (None without `gather`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -87,7 +99,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     execute: Execute
     owner: Callable[[Any], str] | None = None
     casts: VoteSelection | None = None
-    resources: Callable[[Organization, Any], Mapping[str, Any]] | None = None
+    gather: Gather | None = None
+    resources: Resources | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         return next((version for version in self.versions if version.activity_type == activity_type), None)

@@ -18,6 +18,7 @@ from keystead.activities import mfa
 from keystead.activities.activity import Activity, ActivityOperation, Proof
 from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
+from keystead.api.errors import ServiceError
 from keystead.api.parameters import Asked
 from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
 from keystead.organizations.organization import Organization
@@ -39,7 +40,11 @@ COMPILED_MAX = 1_000
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity to decide on: what it asks for, who asked, who approves so far and how they proved it."""
+    """An activity to decide on: what it asks for, who asked, who approves so far and how they proved it.
+
+    `gathered` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
+    it was submitted. Then policies see none of it, and the execution fails so.
+    """
 
     activity_type: str
     operation: ActivityOperation
@@ -47,6 +52,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     submitter_id: str
     proofs: tuple[Proof, ...]
     now_ms: int
+    gathered: Any = None
+    missing: ServiceError | None = None
+
+    def current_intent(self) -> Asked:
+        """The intent as one of the current version."""
+        version = self.operation.version_of(self.activity_type)
+        assert version is not None, self.activity_type
+        return version.upgrade(self.intent)
 
 
 def proof_of(caller: Principal, fingerprint: str, now_ms: int) -> Proof:
@@ -132,7 +145,9 @@ def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _resources(case: Case, organization: Organization) -> Mapping[str, Any]:
     resources = case.operation.resources
-    return resources(organization, case.intent) if resources else {}
+    if resources is None or case.missing is not None:
+        return {}
+    return resources(organization, case.current_intent(), case.gathered)
 
 
 def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatus | None:

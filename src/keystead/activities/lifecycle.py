@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.activities import changing, deciding, states
-from keystead.activities.activity import Activity, ActivityOperation, Execution, Outcome
+from keystead.activities.activity import Activity, ActivityOperation, Execution, Informed, Outcome
 from keystead.activities.deciding import Case
+from keystead.activities.gathering import Gathering
 from keystead.activities.lanes import InFlight, Lanes, stands
 from keystead.activities.ports import Clock, Signer
 from keystead.activities.proofs import proof_payloads
@@ -38,6 +40,7 @@ from keystead.api.errors import (
     ServiceError,
     Unavailable,
 )
+from keystead.api.parameters import Asked
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote, Wire
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -136,6 +139,9 @@ class Lifecycle:
             committing = commit = None
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
+                # What is gathered is read from the database: that must have what is foreseen here.
+                if foreseen is not None and self._gathers(submission, known) and not await stands(foreseen):
+                    return None
                 try:
                     organization = head or await self._store.organization(organization_id)
                     commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
@@ -189,6 +195,9 @@ class Lifecycle:
         now_ms: int,
     ) -> tuple[Commit, PermissionDenied | None]:
         """What to commit for a new submission. One that is denied leaves what the rules said of it."""
+        gathered = await self._gathered(
+            submission.operation, submission.version.upgrade(submission.intent), organization
+        )
         voter, activity_id = caller.user, self._new_id()
         vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
         case = Case(
@@ -198,6 +207,7 @@ class Lifecycle:
             submitter_id=voter.user_id,
             proofs=(deciding.proof_of(caller, submission.fingerprint, now_ms),),
             now_ms=now_ms,
+            gathered=gathered,
         )
         judgement = self._judged(case, organization)
         said = self._said(self._told(judgement, case, organization), activity_id, vote.id, organization.id, now_ms)
@@ -243,7 +253,7 @@ class Lifecycle:
         activity = deciding.at(activity, now_ms, self._rules.approvals_last_ms)
         proof = deciding.proof_of(caller, vote_submission.fingerprint, now_ms)
         counted = deciding.counted_proofs(activity, organization)
-        case = replace(self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
+        case = replace(await self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
         if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
             raise denied(self._judged(case, organization), vote_submission.version.activity_type, activity.id)
         vote = self._vote(selection, activity.id, vote_submission, caller, voter, now_ms)
@@ -312,53 +322,65 @@ class Lifecycle:
             return Event.EXECUTED, await self._executed(case, organization), None
         except ServiceError as refused:
             # At once, the caller is told and nothing is kept. Later, the refusal is what became of the activity.
-            passing = refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)
-            if activity.status is ActivityStatus.CREATED or passing:
+            if activity.status is ActivityStatus.CREATED or _passes(refused):
                 raise
             return Event.FAILED, None, Status(code=refused.grpc_code, message=refused.message)
 
     async def _executed(self, case: Case, organization: Organization) -> Outcome[Wire]:
-        execution = Execution(
-            organization=organization,
-            submitter_id=case.submitter_id,
-            now_ms=case.now_ms,
-            limits=self._rules.limits,
-            signer=self._signer,
-            new_id=self._new_id,
-        )
-        version = case.operation.version_of(case.activity_type)
-        assert version is not None, case.activity_type
-        executed = case.operation.execute(execution, version.upgrade(case.intent))
+        if case.missing is not None:
+            raise case.missing
+        execution = execution_of(case, organization, self._rules.limits, self._signer, self._new_id)
+        executed = case.operation.execute(execution, case.current_intent())
         return await executed if inspect.isawaitable(executed) else executed
 
-    def case_of(self, activity: Activity, organization: Organization) -> Case:
+    def _gathers(self, submission: Submission, known: Activity | None) -> bool:
+        """Whether what is to be decided on needs more than the organization: the activity, or the one voted on."""
+        operation = submission.operation if known is None else self._catalogue.of_type(known.type)
+        return isinstance(operation, ActivityOperation) and operation.gather is not None
+
+    async def _gathered(self, operation: ActivityOperation, intent: Asked, organization: Organization) -> Any:
+        if operation.gather is None:
+            return None
+        return await operation.gather(Gathering(organization, self._store), intent)
+
+    async def case_of(self, activity: Activity, organization: Organization) -> Case:
         """An activity on record, as a case to decide on now."""
         activity, now_ms = self.now(activity), self._clock.now_ms()
         operation = self._catalogue.of_type(activity.type)
         assert isinstance(operation, ActivityOperation), activity.type
         version = operation.version_of(activity.type)
         assert version is not None, activity.type
+        intent = read_intent(version, recorded_envelope(activity.request).parameters)
+        gathered = missing = None
+        try:
+            gathered = await self._gathered(operation, version.upgrade(intent), organization)
+        except ServiceError as refused:
+            if _passes(refused):
+                raise
+            missing = refused
         return Case(
             activity_type=activity.type,
             operation=operation,
-            intent=read_intent(version, recorded_envelope(activity.request).parameters),
+            intent=intent,
             submitter_id=activity.submitter_id,
             proofs=deciding.counted_proofs(activity, organization),
             now_ms=now_ms,
+            gathered=gathered,
+            missing=missing,
         )
 
     def now(self, activity: Activity) -> Activity:
         """The activity as it is now: approvals lapse without anybody's doing."""
         return deciding.at(activity, self._clock.now_ms(), self._rules.approvals_last_ms)
 
-    def may_vote(self, activity: Activity, organization: Organization, user_id: str) -> bool:
+    def may_vote(self, case: Case, organization: Organization, user_id: str) -> bool:
         """Whether this user of the organization may vote on an open activity."""
-        case = self.case_of(activity, organization)
         return deciding.may_approve(case, organization, user_id, fail_closed=self._rules.fail_closed)
 
-    def lacks_proofs(self, activity: Activity, organization: Organization, user_id: str) -> bool:
+    @staticmethod
+    def lacks_proofs(case: Case, organization: Organization, user_id: str) -> bool:
         """Whether this user's approval waits for further proofs by that user."""
-        found = deciding.mfa_status(self.case_of(activity, organization), organization, user_id)
+        found = deciding.mfa_status(case, organization, user_id)
         return found is not None and not found.satisfied
 
     def _judged(self, case: Case, organization: Organization) -> Judgement:
@@ -394,6 +416,28 @@ class Lifecycle:
             scheme=caller.proven.scheme,
             created_at=Timestamp.from_ms(now_ms),
         )
+
+
+def execution_of(
+    case: Case, organization: Organization, limits: Limits, signer: Signer, new_id: Callable[[], str]
+) -> Execution:
+    """What the execution of this case gets: also what was gathered, if its operation gathers."""
+    common = Execution(
+        organization=organization,
+        submitter_id=case.submitter_id,
+        now_ms=case.now_ms,
+        limits=limits,
+        signer=signer,
+        new_id=new_id,
+    )
+    if case.operation.gather is None:
+        return common
+    return Informed(**msgspec.structs.asdict(common), gathered=case.gathered)
+
+
+def _passes(refused: ServiceError) -> bool:
+    """Whether another try may succeed: the refusal says nothing of the activity."""
+    return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)
 
 
 def _target(submission: Submission) -> str:

@@ -15,6 +15,7 @@ from typing import Protocol
 import msgspec
 
 from keystead.activities.activity import Activity
+from keystead.activities.gathering import AttachmentReads
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.attachments import Attachment
@@ -64,7 +65,7 @@ class CommitOutcome(Enum):
     DUPLICATE = "an activity of this fingerprint is already there"
 
 
-class Store(Protocol):
+class Store(AttachmentReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     async def organization(self, organization_id: str) -> Organization | None:
@@ -105,7 +106,7 @@ class Store(Protocol):
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        """The first account of this address (as stored) and this normalized path; None stands for any."""
+        """The first account that this address names and of this normalized path; None stands for any."""
         ...
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:

@@ -29,19 +29,18 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
     activity = await reading.store.activity(reading.organization.id, request.activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
-    return ActivityResponse(activity=shown(reading, activity))
+    return ActivityResponse(activity=await shown(reading, activity))
 
 
-def shown(reading: Reading, activity: RecordedActivity) -> Activity:
+async def shown(reading: Reading, activity: RecordedActivity) -> Activity:
     """The activity as its reader sees it. A parent's user reads a sub-organization's and votes on none."""
     user_id, lifecycle = reading.caller.user.user_id, reading.lifecycle
     activity = lifecycle.now(activity)
-    may_vote = (
-        not is_final(activity.status)
-        and user_id in reading.organization.users
-        and lifecycle.may_vote(activity, reading.organization, user_id)
-    )
-    lacks_proofs = may_vote and lifecycle.lacks_proofs(activity, reading.organization, user_id)
+    may_vote = lacks_proofs = False
+    if not is_final(activity.status) and user_id in reading.organization.users:
+        case = await lifecycle.case_of(activity, reading.organization)
+        may_vote = lifecycle.may_vote(case, reading.organization, user_id)
+        lacks_proofs = may_vote and lifecycle.lacks_proofs(case, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs)
 
 
@@ -71,7 +70,7 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
     )
     if activities is None:
         raise unknown_cursor(page)
-    return ListActivitiesResponse(activities=tuple(shown(reading, activity) for activity in activities))
+    return ListActivitiesResponse(activities=tuple([await shown(reading, activity) for activity in activities]))
 
 
 class ListAppProofsRequest(QueryRequest, frozen=True):

@@ -13,7 +13,15 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from keystead.activities.activity import ActivityOperation, IntentVersion
+from keystead.activities.activity import (
+    ActivityOperation,
+    Execution,
+    Gather,
+    Informed,
+    IntentVersion,
+    Resources,
+)
+from keystead.activities.gathering import Gathering
 from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
@@ -92,11 +100,18 @@ def activity(
     owner: Callable[[Any], str] | None = None,
     casts: VoteSelection | None = None,
     accepts: tuple[tuple[str, Callable[[Any], Asked], str | None], ...] = (),
+    gather: Gather | None = None,
+    resources: Resources | None = None,
 ) -> Callable[[Declared], Declared]:
-    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape."""
+    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
+
+    With `gather`, a coroutine (Gathering, intent) -> T, the function takes Informed[T] in place of Execution.
+    `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `gather`.
+    """
 
     def declare(execute: Declared) -> Declared:
-        _, intent, outcome = _signature(execute)
+        execution, intent, outcome = _signature(execute)
+        _check_informed(execution, intent, gather, resources)
         (result,) = typing.get_args(outcome)
         current = _version(activity_type, intent, wire_key(result), lambda given: given)
         earlier = [
@@ -119,6 +134,8 @@ def activity(
                 execute=execute,
                 owner=owner,
                 casts=casts,
+                gather=gather,
+                resources=resources,
             )
         )
         return execute
@@ -136,6 +153,23 @@ def _version(
         upgrade=upgrade,
         decoder=decoder(intent, within="parameters"),
     )
+
+
+def _check_informed(execution: Any, intent: Any, gather: Gather | None, resources: Resources | None) -> None:
+    """Raise TypeError unless what is gathered is what execution and resources take, for the intent they take."""
+    gathered: Any = type(None)
+    expected: Any = Execution
+    if gather is not None:
+        place, asked, gathered = _signature(gather)
+        expected = Informed[gathered]
+        if (place, asked) != (Gathering, intent):
+            raise TypeError(f"{gather.__name__} takes (Gathering, {intent.__name__}), not ({place}, {asked})")
+    if execution != expected:
+        raise TypeError(f"an execution of {intent.__name__} takes {expected}, not {execution}")
+    if resources is not None:
+        takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
+        if takes != [Organization, intent, gathered]:
+            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {gathered}), not {takes}")
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

@@ -29,6 +29,13 @@ class NewAccount(msgspec.Struct, frozen=True):
     normalized_path: str
 
 
+class StoredAccount(msgspec.Struct, frozen=True):
+    """A wallet account as it is kept. `exported`: its key has left on its own; its wallet may have left too."""
+
+    account: WalletAccount
+    exported: bool = False
+
+
 class SealedSecret(msgspec.Struct, frozen=True):
     """Secret material of the record `record_id`; `purpose` says what it is, e.g. "wallet-mnemonic"."""
 

@@ -18,9 +18,10 @@ from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.organizations.attachments import Attachment
+from keystead.organizations.addresses import possible_forms
+from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind
-from keystead.organizations.organization import Organization, Version
+from keystead.organizations.organization import Organization, Sealed, Version
 from keystead.storage import rows
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.dialects import Dialect, Statement
@@ -204,6 +205,27 @@ class DatabaseStore(ABC):
         )
         return found[0][0].decode() if found else None
 
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        found = await self._select(
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._dialect.listed(interface_ids)
+        )
+        return {interface_id: text.decode() for interface_id, text in found}
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        found = await self._select(
+            self._reads.account_with_address,
+            organization_id=organization_id,
+            addresses=self._dialect.listed(possible_forms(address)),
+            limit=1,
+        )
+        return rows.stored_account_from(found[0]) if found else None
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        found = await self._select(
+            self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose
+        )
+        return Sealed(*found[0]) if found else None
+
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
@@ -227,7 +249,7 @@ class DatabaseStore(ABC):
             self._reads.first_accounts[address is not None, path is not None],
             organization_id=organization_id,
             wallet_id=wallet_id,
-            address=address,
+            addresses=self._dialect.listed([] if address is None else possible_forms(address)),
             path=path,
             limit=1,
         )
@@ -283,7 +305,9 @@ def unavailable(cause: str) -> Unavailable:
 def already_there(error: Exception) -> ServiceError:
     """For a row that had to be new and was not."""
     refusal: ServiceError = Internal("the commit contradicts what is stored")
-    if "wallet_account" in str(error):
+    if "wallet_account.name" in str(error) or "wallet_account_by_name" in str(error):
+        refusal = AlreadyExists("a wallet account of this organization already has this name")
+    elif "wallet_account" in str(error):
         refusal = AlreadyExists("the wallet already has an account of this path, curve and address format")
     refusal.__cause__ = error
     return refusal

@@ -16,6 +16,7 @@ from keystead.activities.activity import Activity, Proof
 from keystead.activities.store import Commit, OrganizationChange
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import AppProof, Evaluation, Status, Vote, WalletAccount
+from keystead.organizations.addresses import stored_form
 from keystead.organizations.attachments import (
     Attachment,
     Dissolution,
@@ -23,6 +24,7 @@ from keystead.organizations.attachments import (
     NewAccount,
     RemovedInterfaceText,
     SealedSecret,
+    StoredAccount,
 )
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import (
@@ -192,7 +194,9 @@ def _attachment_row(organization_id: str, attachment: InterfaceText | NewAccount
                 normalized_path,
                 account.curve.value,
                 account.address_format.value,
-                account.address,
+                stored_form(account.address_format, account.address),
+                account.name,
+                False,
                 _encode(account),
             )
         case SealedSecret(record_id, purpose, sealed):
@@ -218,6 +222,11 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
 
 def account_from(row: Sequence[Any]) -> WalletAccount:
     return _account_decoder.decode(row[0])
+
+
+def stored_account_from(row: Sequence[Any]) -> StoredAccount:
+    body, exported = row
+    return StoredAccount(_account_decoder.decode(body), bool(exported))
 
 
 def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:

@@ -26,6 +26,7 @@ from keystead.storage.tables import (
     organization,
     policy_evaluation,
     record,
+    sealed_secret,
     wallet_account,
 )
 
@@ -47,6 +48,9 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: Statement
     interface_texts: Statement
     interface_text: Statement
+    interface_texts_of: Statement
+    account_with_address: Statement
+    sealed_secret: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     account_pages: dict[tuple[bool, Side], Statement]
@@ -93,6 +97,27 @@ def reads(dialect: Dialect) -> Reads:
         interface_text=dialect.compile(
             select(interface_text.c.text).where(
                 interface_text.c.organization_id == _ORGANIZATION_ID, interface_text.c.id == _ID
+            )
+        ),
+        interface_texts_of=dialect.compile(
+            select(interface_text.c.id, interface_text.c.text).where(
+                interface_text.c.organization_id == _ORGANIZATION_ID, dialect.is_among(interface_text.c.id, "ids")
+            )
+        ),
+        account_with_address=dialect.compile(
+            select(wallet_account.c.body, wallet_account.c.exported)
+            .where(
+                wallet_account.c.organization_id == _ORGANIZATION_ID,
+                dialect.is_among(wallet_account.c.address, "addresses"),
+            )
+            .order_by(wallet_account.c.id)
+            .limit(bindparam("limit"))
+        ),
+        sealed_secret=dialect.compile(
+            select(sealed_secret.c.key_id, sealed_secret.c.ciphertext).where(
+                sealed_secret.c.organization_id == _ORGANIZATION_ID,
+                sealed_secret.c.record_id == bindparam("record_id"),
+                sealed_secret.c.purpose == bindparam("purpose"),
             )
         ),
         has_account=dialect.compile(
@@ -146,7 +171,7 @@ def _first_account(dialect: Dialect, by_address: bool, by_path: bool) -> Stateme
         wallet_account.c.wallet_id == bindparam("wallet_id"),
     ]
     if by_address:
-        wanted.append(wallet_account.c.address == bindparam("address"))
+        wanted.append(dialect.is_among(wallet_account.c.address, "addresses"))
     if by_path:
         wanted.append(wallet_account.c.normalized_path == bindparam("path"))
     return dialect.compile(

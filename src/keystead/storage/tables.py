@@ -5,7 +5,7 @@ Here: names, types, keys, indexes, and why they are so. Not here: statements, or
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, LargeBinary, MetaData, Table, Text
 from sqlalchemy.dialects import postgresql
 
 metadata = MetaData()
@@ -110,10 +110,16 @@ wallet_account = Table(
     Column("normalized_path", _Name, nullable=False),
     Column("curve", _Name, nullable=False),
     Column("address_format", _Name, nullable=False),
+    # As `organizations.addresses` has it: one form for all spellings.
     Column("address", _Name, nullable=False),
+    Column("name", _Name, nullable=True),
+    # Whether the key of this account has left on its own. Not part of the record, which callers see.
+    Column("exported", Boolean, nullable=False),
     Column("body", _Body, nullable=False),
     Index("wallet_account_by_wallet", "organization_id", "wallet_id", "id"),
-    Index("wallet_account_by_address", "organization_id", "wallet_id", "address", "id"),
+    # Across wallets: what signs is named by its address alone.
+    Index("wallet_account_by_address", "organization_id", "address", "id"),
+    Index("wallet_account_by_name", "organization_id", "name", unique=True),
     # The path stands before the curve, so that an account is found by its path alone.
     Index(
         "wallet_account_by_path",

@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import (
     BigInteger,
     BindParameter,
+    Boolean,
     Column,
     LargeBinary,
     Table,
@@ -207,6 +208,6 @@ def _if_there(insert: Any, table: Table, if_there: IfThere) -> Any:
 
 def _plain(column: Column[Any]) -> TypeEngine[Any]:
     """The column's type without its collation, which an array's element cannot have."""
-    if isinstance(column.type, (BigInteger, LargeBinary)):
+    if isinstance(column.type, (BigInteger, Boolean, LargeBinary)):
         return column.type
     return Text()

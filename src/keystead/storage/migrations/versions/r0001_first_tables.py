@@ -94,15 +94,18 @@ def upgrade() -> None:
         sa.Column("curve", _NAME, nullable=False),
         sa.Column("address_format", _NAME, nullable=False),
         sa.Column("address", _NAME, nullable=False),
+        sa.Column("name", _NAME, nullable=True),
+        sa.Column("exported", sa.Boolean(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("organization_id", "id"),
     )
     op.create_index(
         "wallet_account_by_address",
         "wallet_account",
-        ["organization_id", "wallet_id", "address", "id"],
+        ["organization_id", "address", "id"],
         unique=False,
     )
+    op.create_index("wallet_account_by_name", "wallet_account", ["organization_id", "name"], unique=True)
     op.create_index(
         "wallet_account_by_path",
         "wallet_account",

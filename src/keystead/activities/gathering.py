@@ -1,0 +1,38 @@
+"""What an activity may look up before it is decided on, beyond the organization's own value.
+
+Here: the reads that it has, as a protocol, and what its `gather` function gets. Not here: their implementation
+(`storage`), when the function runs (`lifecycle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.organization import Organization, Sealed
+
+
+class AttachmentReads(Protocol):
+    """Reads of what belongs to an organization and is not in its value; each is a look-up in an index."""
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        """The oldest account of any wallet that this address names (`organizations.addresses`)."""
+        ...
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        """The secret of a record: of a wallet, of a private key. None if the record is gone."""
+        ...
+
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        """The texts of these contract interfaces, by id; those that are gone are left out."""
+        ...
+
+
+class Gathering(msgspec.Struct, frozen=True):
+    """What a `gather` function may look at. `store` has everything that led to this version, and maybe more."""
+
+    organization: Organization
+    store: AttachmentReads
