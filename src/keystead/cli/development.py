@@ -25,7 +25,7 @@ from keystead.cli.seeding import Origin, fresh, seeded
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.server import logs
-from keystead.server.founding import Founder, complete, found
+from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here
 from keystead.server.service import MODE, NotReady, open_checked
 from keystead.server.settings import Settings
@@ -124,10 +124,7 @@ class _Folder:
     def prepared(self, seed: str) -> Credentials:
         """The credentials of what is there, or of what was founded now. `seed`: "" for none."""
         migrate(self._database_url)
-        try:
-            mode = asyncio.run(self._founded_mode())
-        except (NotReady, master_key.MasterKeyError) as refused:
-            raise Failure(str(refused)) from None
+        mode = asyncio.run(self._founded_mode())
         if mode is None:
             return asyncio.run(self._found(seeded(seed) if seed else fresh()))
         if mode != "dev":
@@ -152,8 +149,6 @@ class _Folder:
         store = await open_store(self._database_url)
         try:
             mode = await store.instance_value(MODE)
-            if mode == b"dev":
-                await complete(store, lambda: master_key.load(self._master_key))
             return None if mode is None else mode.decode()
         finally:
             await store.close()

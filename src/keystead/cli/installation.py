@@ -23,7 +23,7 @@ from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
 from keystead.server import logs
-from keystead.server.founding import Founder, complete, found
+from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here, serve_in_workers
 from keystead.server.service import MODE, NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
@@ -75,9 +75,6 @@ def init(
     if migrated:
         print("The database is migrated.")
     if organization_id is not None:
-        if _completed(database_url, master_key_file):
-            print("The key that signs bundles is made.")
-            return
         print(f"Nothing to do: this database has been initialised before, with organization {organization_id}.")
         return
     key = _master_key(master_key_file)
@@ -126,22 +123,6 @@ async def _founded_before(database_url: str) -> str | None:
         return (await store.instance_value("first_organization_id") or b"").decode()
     finally:
         await store.close()
-
-
-def _completed(database_url: str, master_key_file: Path) -> bool:
-    """Whether something was missing that an earlier version did not make."""
-
-    async def completed() -> bool:
-        store = await open_store(database_url)
-        try:
-            return await complete(store, lambda: master_key.load(master_key_file))
-        finally:
-            await store.close()
-
-    try:
-        return asyncio.run(completed())
-    except (NotReady, master_key.MasterKeyError) as refused:
-        raise Failure(str(refused)) from None
 
 
 async def _found(database_url: str, key: MasterKey, founder: Founder) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from keystead.activities.ports import AccountRequest, Sealed
+from keystead.activities.ports import AccountRequest
 from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
@@ -33,7 +33,7 @@ from keystead.organizations.organization import (
     Version,
     founded,
 )
-from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY, NotReady
+from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY
 from keystead.storage.base import DatabaseStore
 
 DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
@@ -143,19 +143,6 @@ async def found(
         },
     )
     return Founded(organization=organization, user=user, accounts=tuple(accounts)) if written else None
-
-
-async def complete(store: DatabaseStore, read_master_key: Callable[[], MasterKey]) -> bool:
-    """Give an installation that an earlier version founded its bundle key; False if nothing was missing.
-
-    The master key is read only if it is needed. Raises NotReady if it is another installation's.
-    """
-    if await store.instance_value(BUNDLE_KEY) is not None:
-        return False
-    signer, check = LocalSigner(read_master_key()), await store.instance_value(CHECK)
-    if check is None or not signer.opens(msgspec.json.decode(check, type=Sealed)):
-        raise NotReady("the master key does not open the stored data: it is another installation's key")
-    return await store.add_instance_value(BUNDLE_KEY, encode(signer.new_bundle_key()))
 
 
 def _development_accounts() -> Sequence[AccountRequest]:

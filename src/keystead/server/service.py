@@ -90,7 +90,7 @@ async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str
         raise NotReady("the database is not migrated to this version: run keystead init")
     names = (MODE, CHECK, PROOF_KEY, BUNDLE_KEY)
     found_mode, check, proof_key, bundle_key = [await store.instance_value(name) for name in names]
-    if found_mode is None or check is None or proof_key is None:
+    if found_mode is None or check is None or proof_key is None or bundle_key is None:
         raise NotReady("the database holds no organization yet: run keystead init")
     if found_mode.decode() != mode:
         raise NotReady(
@@ -99,8 +99,6 @@ async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str
         )
     if not LocalSigner(master_key).opens(msgspec.json.decode(check, type=Sealed)):
         raise NotReady("the master key does not open the stored data: it is another installation's key")
-    if bundle_key is None:
-        raise NotReady("the database has no bundle key yet, which this version needs: run keystead init")
     try:
         return LocalSigner(master_key, *[msgspec.json.decode(key, type=Sealed) for key in (proof_key, bundle_key)])
     except SealBroken as broken:

@@ -126,11 +126,6 @@ class DatabaseStore(ABC):
         outcome = await self._promise(organization.id, founding, (organization,))
         return outcome is CommitOutcome.COMMITTED
 
-    async def add_instance_value(self, name: str, value: bytes) -> bool:
-        """Add a fact about the instance; False, changing nothing, if there is one of this name."""
-        outcome = await self._promise("", rows.of_instance_value(name, value), ())
-        return outcome is CommitOutcome.COMMITTED
-
     def _promise(
         self, organization_id: str, written: Rows, afterwards: tuple[Organization, ...]
     ) -> asyncio.Future[CommitOutcome]:
@@ -281,7 +276,7 @@ class DatabaseStore(ABC):
     # The instance.
 
     async def instance_value(self, name: str) -> bytes | None:
-        """A fact about the whole instance, as it was first written."""
+        """A fact about the whole instance, written when it was founded."""
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
 

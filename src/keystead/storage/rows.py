@@ -102,10 +102,6 @@ def of_founding(
     return Rows(rows, [])
 
 
-def of_instance_value(name: str, value: bytes) -> Rows:
-    return Rows([("instance", (name, value))], [])
-
-
 def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
     after = change.after
     for one in change.changes:
