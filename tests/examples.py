@@ -12,6 +12,7 @@ from typing import Any
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
+from tests import bundles
 from tests.callers import Caller, api_key_params, unique
 from tests.example_users import (
     OF_LATER_VERSIONS,
@@ -87,6 +88,7 @@ def _changed_policy(furniture: Furniture) -> dict[str, Any]:
 
 
 Make = Callable[[Furniture], dict[str, Any]]
+TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
 
 QUERIES: dict[str, Make] = {
@@ -207,6 +209,23 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION": lambda f: {"deleteWithoutExport": True},
     "ACTIVITY_TYPE_DELETE_USER_TAGS": lambda f: {"userTagIds": [f.fresh("user_tag"), f.fresh("user_tag")]},
     "ACTIVITY_TYPE_DELETE_USERS": lambda f: {"userIds": [f.fresh("user"), f.fresh("user")]},
+    "ACTIVITY_TYPE_EXPORT_WALLET": lambda f: {
+        "walletId": f.wallet_id,
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "language": "MNEMONIC_LANGUAGE_SPANISH",
+    },
+    "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT": lambda f: {
+        "address": f.fresh("account_address"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+    },
+    "ACTIVITY_TYPE_IMPORT_WALLET": lambda f: {
+        "userId": f.root_user_id,
+        "walletName": unique("wallet"),
+        "encryptedBundle": f.fresh("sealed_mnemonic"),
+        "accounts": [ETHEREUM_ACCOUNT | {"name": unique("account")}, SOLANA_ACCOUNT],
+    },
+    "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_UPDATE_MFA_POLICY": lambda f: {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
-from keystead.activities.ports import AccountRequest, DerivedAccount
+from keystead.activities.ports import AccountRequest, DerivedAccount, NewWallet
 from keystead.api.decoding import Label
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest, NotFound, ServiceError
@@ -19,7 +21,7 @@ from keystead.keys.addresses import caip2_prefix, require_encodable
 from keystead.keys.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.attachments import NewAccount, SealedSecret
+from keystead.organizations.attachments import Attachment, NewAccount, SealedSecret
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put
@@ -49,15 +51,8 @@ class CreateWalletResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Outcome[CreateWalletResult]:
     """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
-    organization = execution.organization
-    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
-    check_unique(
-        intent.wallet_name,
-        ((wallet.wallet_name, wallet.wallet_id) for wallet in organization.wallets.values()),
-        "parameters.walletName",
-    )
-    normalized_paths = _checked_paths(intent.accounts)
-    wallet_id = execution.new_id()
+    normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
+    organization, wallet_id = execution.organization, execution.new_id()
     made = await execution.signer.create_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
@@ -65,29 +60,63 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Out
         mnemonic_length=MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length,
         accounts=[account_request(params) for params in intent.accounts],
     )
-    now = Timestamp.from_ms(execution.now_ms)
-    wallet = Wallet(
-        wallet_id=wallet_id,
-        wallet_name=intent.wallet_name,
-        created_at=now,
-        updated_at=now,
-        exported=False,
-        imported=False,
-    )
-    accounts = tuple(
-        account_record(execution.new_id(), organization.id, wallet, derived, params.name)
-        for params, derived in zip(intent.accounts, made.accounts, strict=True)
+    kept = keep_wallet(
+        execution, wallet_id, intent.wallet_name, made, intent.accounts, normalized_paths, imported=False
     )
     return Outcome(
         result=CreateWalletResult(
-            wallet_id=wallet.wallet_id, addresses=tuple(account.address for account in accounts)
+            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
         ),
-        changes=(Put(wallet),),
-        attachments=(
-            SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
-            *(NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)),
+        changes=(Put(kept.wallet),),
+        attachments=kept.attachments,
+        derived=kept.accounts,
+    )
+
+
+class KeptWallet(msgspec.Struct, frozen=True):
+    """The records of a wallet just made, and the rows beside the organization."""
+
+    wallet: Wallet
+    accounts: tuple[WalletAccount, ...]
+    attachments: tuple[Attachment, ...]
+
+
+def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
+    """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
+    wallets = execution.organization.wallets
+    check_room(len(wallets), 1, execution.limits.wallets, "wallets")
+    check_unique(
+        name, ((wallet.wallet_name, wallet.wallet_id) for wallet in wallets.values()), "parameters.walletName"
+    )
+    return _checked_paths(accounts)
+
+
+def keep_wallet(
+    execution: Execution,
+    wallet_id: str,
+    name: str,
+    made: NewWallet,
+    accounts: Sequence[WalletAccountParams],
+    normalized_paths: Sequence[str],
+    *,
+    imported: bool,
+) -> KeptWallet:
+    """What is to be kept of a wallet that the signer made for these accounts."""
+    now = Timestamp.from_ms(execution.now_ms)
+    wallet = Wallet(
+        wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
+    )
+    records = tuple(
+        account_record(execution.new_id(), execution.organization.id, wallet, derived, params.name)
+        for params, derived in zip(accounts, made.accounts, strict=True)
+    )
+    return KeptWallet(
+        wallet,
+        records,
+        (
+            SealedSecret(wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
+            *(NewAccount(account, path) for account, path in zip(records, normalized_paths, strict=True)),
         ),
-        derived=accounts,
     )
 
 
@@ -163,7 +192,7 @@ class GetWalletResponse(Wire, frozen=True):
 @query()
 def get_wallet(reading: Reading, request: GetWalletRequest) -> GetWalletResponse:
     """One wallet."""
-    return GetWalletResponse(wallet=_wallet_named(reading.organization, request.wallet_id))
+    return GetWalletResponse(wallet=wallet_named(reading.organization, request.wallet_id))
 
 
 class ListWalletsRequest(QueryRequest, frozen=True):
@@ -197,7 +226,7 @@ async def list_wallet_accounts(reading: Reading, request: ListWalletAccountsRequ
     """Accounts of a wallet, or of the organization, by page."""
     organization = reading.organization
     if request.wallet_id is not None:
-        _wallet_named(organization, request.wallet_id)
+        wallet_named(organization, request.wallet_id)
     page = page_of(request.pagination_options)
     accounts = await reading.store.wallet_accounts(organization.id, request.wallet_id, page)
     if accounts is None:
@@ -225,7 +254,7 @@ class GetWalletAccountResponse(Wire, frozen=True):
 async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest) -> GetWalletAccountResponse:
     """One account, by its address, its path, or both."""
     organization = reading.organization
-    _wallet_named(organization, request.wallet_id)
+    wallet_named(organization, request.wallet_id)
     if request.address is None and request.path is None:
         raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
     for path in _normalized_paths(request.path):
@@ -246,7 +275,7 @@ def _normalized_paths(path: str | None) -> list[str | None]:
         raise InvalidRequest(f"{refused.message} (field `path`)") from None
 
 
-def _wallet_named(organization: Organization, wallet_id: str) -> Wallet:
+def wallet_named(organization: Organization, wallet_id: str) -> Wallet:
     wallet = organization.wallets.get(wallet_id)
     if wallet is None:
         raise NotFound(f"unable to find wallet {wallet_id} in organization {organization.id}")

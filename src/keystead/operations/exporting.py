@@ -1,0 +1,160 @@
+"""Taking wallets and keys out: sealed to a key of the caller's, in a bundle that the server signs.
+
+An export is an activity that runs once: its bundle stays in its result, and is of use to nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Informed, Outcome
+from keystead.activities.gathering import Gathering
+from keystead.activities.ports import Sealed, WalletKey
+from keystead.api.enums import MnemonicLanguage
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, ShortText
+from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
+from keystead.keys.bundles import read_target
+from keystead.keys.paths import HARDENED, parse_path
+from keystead.operations.declare import activity
+from keystead.operations.wallets import MNEMONIC_PURPOSE, wallet_named
+from keystead.organizations.organization import Organization, Put
+
+TargetPublicKey = Annotated[str, Meta(max_length=200)]
+"""A P-256 public key in hex: 65 bytes uncompressed, or 33 compressed."""
+
+
+class ExportWalletIntent(Asked, frozen=True):
+    """`language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed."""
+
+    wallet_id: Uuid
+    target_public_key: TargetPublicKey
+    language: MnemonicLanguage | None = None
+
+
+class ExportWalletResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    wallet_id: str
+    export_bundle: str
+
+
+async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> Sealed:
+    return await _mnemonic_of(gathering, wallet_named(gathering.organization, intent.wallet_id))
+
+
+def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> Mapping[str, Any]:
+    return {"wallet": wallet_value(organization.wallets[intent.wallet_id])}
+
+
+@activity("ACTIVITY_TYPE_EXPORT_WALLET", gather=_sealed_mnemonic, resources=_wallet_keyword)
+async def export_wallet(execution: Informed[Sealed], intent: ExportWalletIntent) -> Outcome[ExportWalletResult]:
+    """Take a wallet's mnemonic out, sealed to the target key."""
+    organization = execution.organization
+    wallet = wallet_named(organization, intent.wallet_id)
+    bundle = await execution.signer.export_wallet(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        wallet_id=wallet.wallet_id,
+        sealed_mnemonic=execution.gathered,
+        language=intent.language or MnemonicLanguage.ENGLISH,
+        target=_target(intent.target_public_key),
+    )
+    return Outcome(
+        result=ExportWalletResult(wallet_id=wallet.wallet_id, export_bundle=bundle),
+        changes=() if wallet.exported else (Put(_exported(wallet, execution.now_ms)),),
+    )
+
+
+class ExportWalletAccountIntent(Asked, frozen=True):
+    address: ShortText
+    target_public_key: TargetPublicKey
+
+
+class ExportWalletAccountResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    address: str
+    export_bundle: str
+
+
+class AccountToExport(msgspec.Struct, frozen=True):
+    account: WalletAccount
+    sealed_mnemonic: Sealed
+
+
+async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIntent) -> AccountToExport:
+    organization = gathering.organization
+    found = await gathering.store.account_with_address(organization.id, intent.address)
+    wallet = None if found is None else organization.wallets.get(found.account.wallet_id)
+    if found is None or wallet is None:
+        raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
+    return AccountToExport(found.account, await _mnemonic_of(gathering, wallet))
+
+
+def _account_keywords(
+    organization: Organization, _: ExportWalletAccountIntent, found: AccountToExport
+) -> Mapping[str, Any]:
+    return {
+        "wallet": wallet_value(organization.wallets[found.account.wallet_id]),
+        "wallet_account": account_value(found.account),
+    }
+
+
+@activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", gather=_account_to_export, resources=_account_keywords)
+async def export_wallet_account(
+    execution: Informed[AccountToExport], intent: ExportWalletAccountIntent
+) -> Outcome[ExportWalletAccountResult]:
+    """Take the private key of a wallet account out, sealed to the target key."""
+    organization, found = execution.organization, execution.gathered
+    account = found.account
+    bundle = await execution.signer.export_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        key=WalletKey(account.wallet_id, found.sealed_mnemonic, account.curve, account.path),
+        target=_target(intent.target_public_key),
+    )
+    return Outcome(result=ExportWalletAccountResult(address=account.address, export_bundle=bundle))
+
+
+def wallet_value(wallet: Wallet) -> dict[str, Any]:
+    """A wallet as policies see it."""
+    return {
+        "id": wallet.wallet_id,
+        "label": wallet.wallet_name,
+        "imported": wallet.imported,
+        "exported": wallet.exported,
+    }
+
+
+def account_value(account: WalletAccount) -> dict[str, Any]:
+    """A wallet account as policies see it: of each level of its path the number, and whether it is hardened."""
+    segments = parse_path(account.path)
+    return {
+        "address": account.address,
+        "path_indexes": [segment & ~HARDENED for segment in segments],
+        "path_hardened": [bool(segment & HARDENED) for segment in segments],
+    }
+
+
+async def _mnemonic_of(gathering: Gathering, wallet: Wallet) -> Sealed:
+    organization_id = gathering.organization.id
+    sealed = await gathering.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    if sealed is None:
+        # The wallet was deleted after this version of the organization.
+        raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
+    return sealed
+
+
+def _exported(wallet: Wallet, now_ms: int) -> Wallet:
+    return replace(wallet, exported=True, updated_at=Timestamp.from_ms(now_ms))
+
+
+def _target(public_key: str) -> bytes:
+    return read_target(public_key, "parameters.targetPublicKey")

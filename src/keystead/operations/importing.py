@@ -1,0 +1,130 @@
+"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.activities.ports import ClientMessage
+from keystead.api.decoding import Label
+from keystead.api.errors import PermissionDenied
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, WalletAccountParams
+from keystead.api.records import Wire
+from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
+from keystead.operations.declare import activity
+from keystead.operations.wallets import ACCOUNTS_AT_ONCE, account_request, check_new_wallet, keep_wallet
+from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
+
+EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
+"""JSON text: what the caller sealed to an import target."""
+
+
+class InitImportWalletIntent(Asked, frozen=True):
+    user_id: Uuid
+
+
+class InitImportWalletResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
+
+
+class InitImportPrivateKeyIntent(Asked, frozen=True):
+    user_id: Uuid
+
+
+class InitImportPrivateKeyResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
+
+
+def by_oneself(
+    submitter_id: str, intent: InitImportWalletIntent | InitImportPrivateKeyIntent | ImportWalletIntent
+) -> None:
+    """A standing rule, whatever policies say: nobody imports in another's name."""
+    if intent.user_id != submitter_id:
+        raise PermissionDenied(
+            f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
+            f"stamped the request, {submitter_id}"
+        )
+
+
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", standing=by_oneself)
+async def init_import_wallet(
+    execution: Execution, intent: InitImportWalletIntent
+) -> Outcome[InitImportWalletResult]:
+    """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+    import_bundle, changes = await _begun(execution, ImportKind.WALLET, intent.user_id)
+    return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
+
+
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", standing=by_oneself)
+async def init_import_private_key(
+    execution: Execution, intent: InitImportPrivateKeyIntent
+) -> Outcome[InitImportPrivateKeyResult]:
+    """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+    import_bundle, changes = await _begun(execution, ImportKind.PRIVATE_KEY, intent.user_id)
+    return Outcome(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
+
+
+async def _begun(execution: Execution, kind: ImportKind, user_id: str) -> tuple[str, tuple[Put | Remove, ...]]:
+    organization, target_id = execution.organization, execution.new_id()
+    made = await execution.signer.new_import_target(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        target_id=target_id,
+        kind=kind,
+        user_id=user_id,
+    )
+    target = ImportTarget(
+        id=target_id, kind=kind, user_id=user_id, sealed=made.sealed, created_at_ms=execution.now_ms
+    )
+    return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
+
+
+class ImportWalletIntent(Asked, frozen=True):
+    user_id: Uuid
+    wallet_name: Label
+    encrypted_bundle: EncryptedBundle
+    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
+
+
+class ImportWalletResult(Wire, frozen=True):
+    wallet_id: str
+    addresses: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", standing=by_oneself)
+async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
+    """Make a wallet of the mnemonic that the caller sealed to an import target."""
+    organization = execution.organization
+    normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
+    wallet_id = execution.new_id()
+    made = await execution.signer.import_wallet(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        targets=open_targets(organization, intent.user_id, ImportKind.WALLET, execution.now_ms),
+        message=_message(intent.encrypted_bundle),
+        wallet_id=wallet_id,
+        accounts=[account_request(params) for params in intent.accounts],
+    )
+    kept = keep_wallet(
+        execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
+    )
+    return Outcome(
+        result=ImportWalletResult(
+            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
+        ),
+        changes=(Put(kept.wallet), Remove(ImportTarget, made.target_id)),
+        attachments=kept.attachments,
+        derived=kept.accounts,
+    )
+
+
+def _message(encrypted_bundle: str) -> ClientMessage:
+    return ClientMessage(*read_message(encrypted_bundle, "parameters.encryptedBundle"))
