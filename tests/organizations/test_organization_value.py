@@ -9,13 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from keystead.api.enums import TagType
+from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
-from keystead.api.records import Tag, User
+from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.lookups import Lookup, LookupKind, lookups
-from keystead.organizations.organization import Organization, Passkey, Put, Remove, Version, apply, founded
+from keystead.organizations.organization import (
+    Organization,
+    Passkey,
+    Put,
+    Remove,
+    Version,
+    apply,
+    founded,
+    records_of,
+)
 from keystead.organizations.users import check_credential, check_tags, user_named
 from tests.organizations.records import NOW, a_user, an_api_key, an_authenticator, an_organization
 
@@ -75,6 +84,32 @@ def test_indexes_say_what_the_users_say(states: list[list[int]]) -> None:
 
 def _records(organization: Organization) -> list[Any]:
     return [organization.profile, organization.data_key, *organization.users.values()]
+
+
+def a_private_key(number: int, address: str) -> PrivateKey:
+    return PrivateKey(
+        private_key_id=f"key-{number}",
+        public_key="",
+        private_key_name="",
+        curve=Curve.SECP256K1,
+        addresses=(PrivateKeyAddress(AddressFormat.ETHEREUM, address),),
+        private_key_tags=(),
+        created_at=NOW,
+        updated_at=NOW,
+        exported=False,
+        imported=False,
+    )
+
+
+def test_a_private_key_is_found_by_its_address_the_oldest_first() -> None:
+    """Also where the older one came later, and after it went."""
+    keys = [Put(a_private_key(number, address)) for number, address in ((2, "0xAB"), (1, "0xab"), (3, "0xcd"))]
+    both = apply(an_organization(), keys, NEXT)
+    assert dict(both.private_key_of_address) == {"~0xab": "key-1", "~0xcd": "key-3"}
+    left = apply(both, [Remove(PrivateKey, "key-1"), Remove(PrivateKey, "key-3")], NEXT)
+    assert dict(left.private_key_of_address) == {"~0xab": "key-2"}
+    assert [key.private_key_id for key in left.private_keys_in_order()] == ["key-2"]
+    assert founded("organization", NEXT, records_of(both)) == both
 
 
 def test_lookups() -> None:

@@ -31,6 +31,8 @@ from keystead.api.records import (
     Evaluation,
     Policy,
     PolicyOutcome,
+    PrivateKey,
+    PrivateKeyAddress,
     Status,
     Tag,
     Timestamp,
@@ -111,6 +113,21 @@ def a_wallet() -> Wallet:
     )
 
 
+def a_private_key() -> PrivateKey:
+    return PrivateKey(
+        private_key_id=new_id(),
+        public_key="04" + "ab" * 64,
+        private_key_name="signing",
+        curve=Curve.SECP256K1,
+        addresses=(PrivateKeyAddress(AddressFormat.ETHEREUM, "0x" + secrets.token_hex(20)),),
+        private_key_tags=(),
+        created_at=NOW,
+        updated_at=NOW,
+        exported=False,
+        imported=False,
+    )
+
+
 def an_interface() -> ContractInterface:
     """An interface of a contract of its own: no contract has two in one organization."""
     return ContractInterface(
@@ -183,6 +200,7 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         Passkey(authenticator_id=users[0].authenticators[0].authenticator_id, rp_id_hash=b"\x00\xff" * 16),
         a_tag(),
         a_wallet(),
+        a_private_key(),
         an_interface(),
         a_policy(),
         an_invitation(users[0]),

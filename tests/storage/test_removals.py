@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.activities.store import Commit, CommitOutcome, Page
-from keystead.api.records import ApiKey, Policy, Tag, User, Wallet
+from keystead.api.records import ApiKey, Policy, PrivateKey, Tag, User, Wallet
 from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import (
@@ -37,7 +37,7 @@ ALL = Page(limit=100)
 
 
 def removal(record: Record) -> Remove:
-    assert isinstance(record, User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation)
+    assert isinstance(record, User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation)
     return Remove(type(record), KIND_OF[type(record)].id_of(record))
 
 

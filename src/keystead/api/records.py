@@ -151,6 +151,29 @@ class Wallet(Wire, frozen=True):
     imported: bool
 
 
+class PrivateKeyAddress(Wire, frozen=True):
+    format: AddressFormat
+    address: str
+
+
+class PrivateKey(Wire, frozen=True):
+    """`public_key` is hex without prefix: 65 bytes uncompressed, or the 32 bytes of ed25519.
+
+    exported: it has left at least once; imported: it came in by an import.
+    """
+
+    private_key_id: str
+    public_key: str
+    private_key_name: str
+    curve: Curve
+    addresses: tuple[PrivateKeyAddress, ...]
+    private_key_tags: tuple[str, ...]
+    created_at: Timestamp
+    updated_at: Timestamp
+    exported: bool
+    imported: bool
+
+
 class WalletAccount(Wire, frozen=True):
     """`public_key` is hex without prefix; `path` stands as it was asked for."""
 

@@ -23,7 +23,8 @@ from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
 from keystead.keys.bundles import read_target
 from keystead.keys.paths import HARDENED, parse_path
 from keystead.operations.declare import activity
-from keystead.operations.wallets import MNEMONIC_PURPOSE, wallet_named
+from keystead.operations.wallets import wallet_named
+from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.organizations.organization import Organization, Put
 
 TargetPublicKey = Annotated[str, Meta(max_length=200)]

@@ -21,7 +21,7 @@ from keystead.keys.addresses import caip2_prefix, require_encodable
 from keystead.keys.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.attachments import Attachment, NewAccount, SealedSecret
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put
@@ -31,8 +31,6 @@ ACCOUNTS_AT_ONCE = 1_000
 
 MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""
-
-MNEMONIC_PURPOSE = "wallet-mnemonic"
 
 
 class CreateWalletIntent(Asked, frozen=True):

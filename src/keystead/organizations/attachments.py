@@ -10,6 +10,12 @@ import msgspec
 from keystead.api.records import WalletAccount
 from keystead.organizations.organization import Sealed
 
+MNEMONIC_PURPOSE = "wallet-mnemonic"
+"""What the sealed secret of a wallet is for."""
+
+PRIVATE_KEY_PURPOSE = "private-key"
+"""What the sealed secret of a private key is for."""
+
 
 class InterfaceText(msgspec.Struct, frozen=True):
     """The ABI or IDL of a contract interface, as it was given."""

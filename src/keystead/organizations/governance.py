@@ -61,14 +61,16 @@ def dissolved(organization: Organization, *, without_export: bool) -> tuple[Chan
     """The changes that leave nothing of a sub-organization but its name.
 
     Its data key goes too, so that what was sealed under it can never be opened again. Raises InvalidRequest for an
-    organization that is no sub-organization, or that has a wallet which was never exported.
+    organization that is no sub-organization, or that has a wallet or a private key which was never exported.
     """
     if organization.profile.parent_id is None:
         raise InvalidRequest(f"organization {organization.id} is no sub-organization; only those can be deleted")
     unexported = [wallet for wallet in organization.wallets_in_order() if not wallet.exported]
-    if unexported and not without_export:
+    keys = [key for key in organization.private_keys_in_order() if not key.exported]
+    if (unexported or keys) and not without_export:
+        first = f"wallet {unexported[0].wallet_id}" if unexported else f"private key {keys[0].private_key_id}"
         raise InvalidRequest(
-            f"wallet {unexported[0].wallet_id} has not been exported; export every wallet, or set "
+            f"{first} has not been exported; export every wallet and private key, or set "
             "`parameters.deleteWithoutExport`"
         )
     removals: list[Change] = []

@@ -15,7 +15,8 @@ from immutables import Map
 from msgspec.structs import replace
 
 from keystead.api.enums import AccessType, SmartContractInterfaceType
-from keystead.api.records import ApiKey, Authenticator, Policy, Tag, Timestamp, User, Wallet
+from keystead.api.records import ApiKey, Authenticator, Policy, PrivateKey, Tag, Timestamp, User, Wallet
+from keystead.organizations.addresses import stored_form
 
 
 class RootQuorum(msgspec.Struct, frozen=True):
@@ -100,7 +101,19 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     created_at_ms: int
 
 
-Record = Profile | DataKey | User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation | ImportTarget
+Record = (
+    Profile
+    | DataKey
+    | User
+    | Passkey
+    | Tag
+    | Wallet
+    | PrivateKey
+    | ContractInterface
+    | Policy
+    | Invitation
+    | ImportTarget
+)
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -112,7 +125,7 @@ class Put(msgspec.Struct, frozen=True):
 class Remove(msgspec.Struct, frozen=True):
     """Take the record of this kind and id away."""
 
-    kind: type[User | Passkey | Tag | Wallet | ContractInterface | Policy | Invitation | ImportTarget]
+    kind: type[User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation | ImportTarget]
     id: str
 
 
@@ -138,6 +151,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("passkey", Passkey, "authenticator_id"),
     Kind("tag", Tag, "tag_id"),
     Kind("wallet", Wallet, "wallet_id"),
+    Kind("private_key", PrivateKey, "private_key_id"),
     Kind("contract_interface", ContractInterface, "id"),
     Kind("policy", Policy, "policy_id"),
     Kind("invitation", Invitation, "id"),
@@ -162,8 +176,9 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     """Every record of an organization that rules look at.
 
     `api_key_holders` maps a public key to its user's id and the key, `authenticator_holders` a credential id to its
-    user's id and the passkey, `interface_of_contract` a contract to its interface's id. Lists are in order of
-    creation, since ids sort by time.
+    user's id and the passkey, `interface_of_contract` a contract to its interface's id, `private_key_of_address` an
+    address, as `addresses.stored_form` has it, to the id of the oldest private key that has it. Lists are in order
+    of creation, since ids sort by time.
     """
 
     id: str
@@ -174,6 +189,8 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     passkeys: Map[str, Passkey]
     tags: Map[str, Tag]
     wallets: Map[str, Wallet]
+    private_keys: Map[str, PrivateKey]
+    private_key_of_address: Map[str, str]
     contract_interfaces: Map[str, ContractInterface]
     interface_of_contract: Map[str, str]
     policies: Map[str, Policy]
@@ -188,6 +205,9 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
 
     def wallets_in_order(self) -> list[Wallet]:
         return [self.wallets[key] for key in sorted(self.wallets)]
+
+    def private_keys_in_order(self) -> list[PrivateKey]:
+        return [self.private_keys[key] for key in sorted(self.private_keys)]
 
     def policies_in_order(self) -> list[Policy]:
         return [self.policies[key] for key in sorted(self.policies)]
@@ -215,6 +235,8 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         passkeys=Map(),
         tags=Map(),
         wallets=Map(),
+        private_keys=Map(),
+        private_key_of_address=Map(),
         contract_interfaces=Map(),
         interface_of_contract=Map(),
         policies=Map(),
@@ -265,6 +287,8 @@ def _with(organization: Organization, record: Record) -> Organization:
             return replace(organization, data_key=record)
         case User():
             return _with_user(organization, record)
+        case PrivateKey():
+            return _with_private_key(organization, record)
         case ContractInterface():
             return replace(
                 organization,
@@ -282,6 +306,7 @@ _MAPS: dict[type[Record], str] = {
     Passkey: "passkeys",
     Tag: "tags",
     Wallet: "wallets",
+    PrivateKey: "private_keys",
     ContractInterface: "contract_interfaces",
     Policy: "policies",
     Invitation: "invitations",
@@ -293,11 +318,40 @@ def _without(organization: Organization, kind: type[Record], id_: str) -> Organi
     if kind is User:
         bare = _without_credentials(organization, organization.users[id_])
         return replace(bare, users=bare.users.delete(id_))
+    if kind is PrivateKey:
+        return _without_private_key(organization, id_)
     if kind is ContractInterface:
         gone = organization.contract_interfaces[id_]
         of_contract = organization.interface_of_contract.delete(contract_of(gone))
         organization = replace(organization, interface_of_contract=of_contract)
     return replace(organization, **{_MAPS[kind]: getattr(organization, _MAPS[kind]).delete(id_)})
+
+
+def _with_private_key(organization: Organization, key: PrivateKey) -> Organization:
+    """The key put, and found by its addresses unless an older one has them. A key never changes its addresses."""
+    found_by = organization.private_key_of_address
+    for form in _forms(key):
+        if key.private_key_id < found_by.get(form, "~"):
+            found_by = found_by.set(form, key.private_key_id)
+    return replace(
+        organization,
+        private_keys=organization.private_keys.set(key.private_key_id, key),
+        private_key_of_address=found_by,
+    )
+
+
+def _without_private_key(organization: Organization, id_: str) -> Organization:
+    gone, left = organization.private_keys[id_], organization.private_keys.delete(id_)
+    found_by = organization.private_key_of_address
+    for form in _forms(gone):
+        if found_by.get(form) == id_:
+            heirs = [key.private_key_id for key in left.values() if form in _forms(key)]
+            found_by = found_by.set(form, min(heirs)) if heirs else found_by.delete(form)
+    return replace(organization, private_keys=left, private_key_of_address=found_by)
+
+
+def _forms(key: PrivateKey) -> set[str]:
+    return {stored_form(each.format, each.address) for each in key.addresses}
 
 
 def _with_user(organization: Organization, user: User) -> Organization:

@@ -19,8 +19,8 @@ from keystead.api.rendering import encode
 from keystead.keys.paths import comparison_form
 from keystead.keys.sealing import MasterKey
 from keystead.keys.signer import LocalSigner
-from keystead.operations.wallets import MNEMONIC_PURPOSE, account_record
-from keystead.organizations.attachments import Attachment, NewAccount, SealedSecret
+from keystead.operations.wallets import account_record
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
 from keystead.organizations.lookups import lookups

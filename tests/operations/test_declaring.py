@@ -1,0 +1,82 @@
+"""A declaration is checked when it is made: what is gathered is what the execution and the policies' facts take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from keystead.activities.activity import Execution, Informed, Outcome
+from keystead.activities.gathering import Gathering
+from keystead.api.parameters import Asked
+from keystead.api.records import Wire
+from keystead.operations.declare import activity
+from keystead.organizations.organization import Organization
+
+
+class DrillIntent(Asked, frozen=True):
+    pass
+
+
+class OtherIntent(Asked, frozen=True):
+    pass
+
+
+class DrillResult(Wire, frozen=True):
+    pass
+
+
+async def gathers_text(gathering: Gathering, intent: DrillIntent) -> str:
+    return ""
+
+
+async def for_another_intent(gathering: Gathering, intent: OtherIntent) -> str:
+    return ""
+
+
+def facts_of_text(organization: Organization, intent: DrillIntent, gathered: str) -> Mapping[str, Any]:
+    return {}
+
+
+def facts_of_nothing(organization: Organization, intent: DrillIntent, gathered: None) -> Mapping[str, Any]:
+    return {}
+
+
+def uninformed(execution: Execution, intent: DrillIntent) -> Outcome[DrillResult]:
+    """Drill."""
+    return Outcome(result=DrillResult())
+
+
+def of_text(execution: Informed[str], intent: DrillIntent) -> Outcome[DrillResult]:
+    """Drill."""
+    return Outcome(result=DrillResult())
+
+
+def of_number(execution: Informed[int], intent: DrillIntent) -> Outcome[DrillResult]:
+    """Drill."""
+    return Outcome(result=DrillResult())
+
+
+@pytest.mark.parametrize(
+    ("execute", "gather", "resources"),
+    [
+        (of_number, gathers_text, None),
+        (of_text, None, None),
+        (uninformed, gathers_text, None),
+        (of_text, for_another_intent, None),
+        (of_text, gathers_text, facts_of_nothing),
+        (uninformed, None, facts_of_text),
+    ],
+    ids=[
+        "gathers another type",
+        "nothing is gathered",
+        "does not take what is gathered",
+        "gathers for another intent",
+        "facts of nothing",
+        "facts of what nobody gathers",
+    ],
+)
+def test_types_that_do_not_fit_are_refused(execute: Any, gather: Any, resources: Any) -> None:
+    with pytest.raises(TypeError, match="takes"):
+        activity("ACTIVITY_TYPE_UPDATE_WALLET", gather=gather, resources=resources)(execute)
