@@ -209,6 +209,10 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION": lambda f: {"deleteWithoutExport": True},
     "ACTIVITY_TYPE_DELETE_USER_TAGS": lambda f: {"userTagIds": [f.fresh("user_tag"), f.fresh("user_tag")]},
     "ACTIVITY_TYPE_DELETE_USERS": lambda f: {"userIds": [f.fresh("user"), f.fresh("user")]},
+    "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY": lambda f: {
+        "privateKeyId": f.fresh("private_key"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+    },
     "ACTIVITY_TYPE_EXPORT_WALLET": lambda f: {
         "walletId": f.wallet_id,
         "targetPublicKey": TARGET_PUBLIC_KEY,
@@ -217,6 +221,13 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT": lambda f: {
         "address": f.fresh("account_address"),
         "targetPublicKey": TARGET_PUBLIC_KEY,
+    },
+    "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY": lambda f: {
+        "userId": f.root_user_id,
+        "privateKeyName": unique("key"),
+        "encryptedBundle": f.fresh("sealed_private_key"),
+        "curve": "CURVE_SECP256K1",
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM"],
     },
     "ACTIVITY_TYPE_IMPORT_WALLET": lambda f: {
         "userId": f.root_user_id,

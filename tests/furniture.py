@@ -159,12 +159,27 @@ class _Fresh:
             )
         )
 
+    def _private_key(self) -> str:
+        asked = {
+            "userId": self._root.user_id,
+            "privateKeyName": unique("key"),
+            "encryptedBundle": self._sealed_private_key(),
+            "curve": "CURVE_ED25519",
+            "addressFormats": [],
+        }
+        return str(self._root.result("import_private_key", asked)["privateKeyId"])
+
+    def _sealed_private_key(self) -> str:
+        return self._sealed_for("init_import_private_key", secrets.token_bytes(32))
+
     def _sealed_mnemonic(self) -> str:
-        """What the root user sends to import a wallet that nobody has."""
-        begun = self._root.result("init_import_wallet", {"userId": self._root.user_id})
+        return self._sealed_for("init_import_wallet", mnemonic_from_entropy(secrets.token_bytes(16)).encode())
+
+    def _sealed_for(self, init: str, plaintext: bytes) -> str:
+        """What the root user sends to import this."""
+        begun = self._root.result(init, {"userId": self._root.user_id})
         content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
-        mnemonic = mnemonic_from_entropy(secrets.token_bytes(16))
-        return bundles.message(mnemonic.encode(), bytes.fromhex(content["targetPublic"]))
+        return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
 
     def _feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})

@@ -39,8 +39,10 @@ ACTIVITY_TYPES = {
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
+    "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
+    "import_private_key": "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY",
     "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
     "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
@@ -1037,6 +1039,25 @@ class Operations(Calls):
             },
         )
 
+    def export_private_key(
+        self,
+        *,
+        private_key_id: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportPrivateKeySubmitted:
+        """Take a private key out, sealed to the target key."""
+        return self._submit(
+            shapes.ExportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyId": private_key_id,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
     def export_wallet(
         self,
         *,
@@ -1077,6 +1098,31 @@ class Operations(Calls):
             {
                 "address": address,
                 "targetPublicKey": target_public_key,
+            },
+        )
+
+    def import_private_key(
+        self,
+        *,
+        user_id: str,
+        private_key_name: str,
+        encrypted_bundle: str,
+        curve: shapes.Curve,
+        address_formats: Sequence[shapes.AddressFormat],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportPrivateKeySubmitted:
+        """Keep the private key that the caller sealed to an import target."""
+        return self._submit(
+            shapes.ImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "privateKeyName": private_key_name,
+                "encryptedBundle": encrypted_bundle,
+                "curve": curve,
+                "addressFormats": address_formats,
             },
         )
 
@@ -2386,6 +2432,25 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def export_private_key(
+        self,
+        *,
+        private_key_id: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportPrivateKeySubmitted:
+        """Take a private key out, sealed to the target key."""
+        return await self._submit(
+            shapes.ExportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyId": private_key_id,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
     async def export_wallet(
         self,
         *,
@@ -2426,6 +2491,31 @@ class AsyncOperations(AsyncCalls):
             {
                 "address": address,
                 "targetPublicKey": target_public_key,
+            },
+        )
+
+    async def import_private_key(
+        self,
+        *,
+        user_id: str,
+        private_key_name: str,
+        encrypted_bundle: str,
+        curve: shapes.Curve,
+        address_formats: Sequence[shapes.AddressFormat],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportPrivateKeySubmitted:
+        """Keep the private key that the caller sealed to an import target."""
+        return await self._submit(
+            shapes.ImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "privateKeyName": private_key_name,
+                "encryptedBundle": encrypted_bundle,
+                "curve": curve,
+                "addressFormats": address_formats,
             },
         )
 

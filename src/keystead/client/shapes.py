@@ -54,6 +54,7 @@ from keystead.api.records import (
     OauthProvider,
     Policy,
     PolicyOutcome,
+    PrivateKeyAddress,
     RequiredAuthenticationMethod,
     SmartContractInterface,
     Status,
@@ -143,6 +144,8 @@ __all__ = [
     "DeleteUsersSubmitted",
     "Effect",
     "Evaluation",
+    "ExportPrivateKeyResult",
+    "ExportPrivateKeySubmitted",
     "ExportWalletAccountResult",
     "ExportWalletAccountSubmitted",
     "ExportWalletResult",
@@ -165,6 +168,8 @@ __all__ = [
     "GetUserResponse",
     "GetWalletAccountResponse",
     "GetWalletResponse",
+    "ImportPrivateKeyResult",
+    "ImportPrivateKeySubmitted",
     "ImportWalletResult",
     "ImportWalletSubmitted",
     "InitImportPrivateKeyResult",
@@ -192,6 +197,7 @@ __all__ = [
     "PathFormat",
     "Policy",
     "PolicyOutcome",
+    "PrivateKeyAddress",
     "Quorum",
     "RejectActivityResult",
     "RejectActivitySubmitted",
@@ -521,6 +527,13 @@ class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class ExportPrivateKeyResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    private_key_id: str
+    export_bundle: str
+
+
 class ExportWalletResult(Wire, frozen=True):
     """`export_bundle`: JSON text, signed by the server."""
 
@@ -533,6 +546,11 @@ class ExportWalletAccountResult(Wire, frozen=True):
 
     address: str
     export_bundle: str
+
+
+class ImportPrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
 
 
 class ImportWalletResult(Wire, frozen=True):
@@ -929,6 +947,23 @@ class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
         return self.result.user_ids
 
 
+class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
+    """Take a private key out, sealed to the target key."""
+
+    operation = "export_private_key"
+    activity_type = "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY"
+    result_key = "exportPrivateKeyResult"
+    result_struct = ExportPrivateKeyResult
+
+    @property
+    def private_key_id(self) -> str:
+        return self.result.private_key_id
+
+    @property
+    def export_bundle(self) -> str:
+        return self.result.export_bundle
+
+
 class ExportWalletSubmitted(Submitted[ExportWalletResult]):
     """Take a wallet's mnemonic out, sealed to the target key."""
 
@@ -961,6 +996,23 @@ class ExportWalletAccountSubmitted(Submitted[ExportWalletAccountResult]):
     @property
     def export_bundle(self) -> str:
         return self.result.export_bundle
+
+
+class ImportPrivateKeySubmitted(Submitted[ImportPrivateKeyResult]):
+    """Keep the private key that the caller sealed to an import target."""
+
+    operation = "import_private_key"
+    activity_type = "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY"
+    result_key = "importPrivateKeyResult"
+    result_struct = ImportPrivateKeyResult
+
+    @property
+    def private_key_id(self) -> str:
+        return self.result.private_key_id
+
+    @property
+    def addresses(self) -> tuple[PrivateKeyAddress, ...]:
+        return self.result.addresses
 
 
 class ImportWalletSubmitted(Submitted[ImportWalletResult]):

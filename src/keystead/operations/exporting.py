@@ -6,7 +6,7 @@ An export is an activity that runs once: its bundle stays in its result, and is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -14,18 +14,20 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Informed, Outcome
 from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Sealed, WalletKey
+from keystead.activities.ports import Sealed, StandaloneKey, WalletKey
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText
-from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
+from keystead.api.records import PrivateKey, Timestamp, Wallet, WalletAccount, Wire
 from keystead.keys.bundles import read_target
 from keystead.keys.paths import HARDENED, parse_path
 from keystead.operations.declare import activity
 from keystead.operations.wallets import wallet_named
-from keystead.organizations.attachments import MNEMONIC_PURPOSE
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.organizations.organization import Organization, Put
+
+KeyT = TypeVar("KeyT", Wallet, PrivateKey)
 
 TargetPublicKey = Annotated[str, Meta(max_length=200)]
 """A P-256 public key in hex: 65 bytes uncompressed, or 33 compressed."""
@@ -124,6 +126,62 @@ async def export_wallet_account(
     return Outcome(result=ExportWalletAccountResult(address=account.address, export_bundle=bundle))
 
 
+class ExportPrivateKeyIntent(Asked, frozen=True):
+    private_key_id: Uuid
+    target_public_key: TargetPublicKey
+
+
+class ExportPrivateKeyResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    private_key_id: str
+    export_bundle: str
+
+
+async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyIntent) -> Sealed:
+    organization = gathering.organization
+    sealed = await gathering.store.sealed_secret(organization.id, intent.private_key_id, PRIVATE_KEY_PURPOSE)
+    if intent.private_key_id not in organization.private_keys or sealed is None:
+        raise NotFound(f"unable to find private key {intent.private_key_id} in organization {organization.id}")
+    return sealed
+
+
+def _private_key_keyword(
+    organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed
+) -> Mapping[str, Any]:
+    return {"private_key": private_key_value(organization.private_keys[intent.private_key_id])}
+
+
+@activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", gather=_sealed_private_key, resources=_private_key_keyword)
+async def export_private_key(
+    execution: Informed[Sealed], intent: ExportPrivateKeyIntent
+) -> Outcome[ExportPrivateKeyResult]:
+    """Take a private key out, sealed to the target key."""
+    organization = execution.organization
+    private_key = organization.private_keys[intent.private_key_id]
+    bundle = await execution.signer.export_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        key=StandaloneKey(private_key.private_key_id, execution.gathered, private_key.curve),
+        target=_target(intent.target_public_key),
+    )
+    return Outcome(
+        result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
+        changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
+    )
+
+
+def private_key_value(private_key: PrivateKey) -> dict[str, Any]:
+    """A private key as policies see it."""
+    return {
+        "id": private_key.private_key_id,
+        "label": private_key.private_key_name,
+        "tags": list(private_key.private_key_tags),
+        "imported": private_key.imported,
+        "exported": private_key.exported,
+    }
+
+
 def wallet_value(wallet: Wallet) -> dict[str, Any]:
     """A wallet as policies see it."""
     return {
@@ -153,8 +211,8 @@ async def _mnemonic_of(gathering: Gathering, wallet: Wallet) -> Sealed:
     return sealed
 
 
-def _exported(wallet: Wallet, now_ms: int) -> Wallet:
-    return replace(wallet, exported=True, updated_at=Timestamp.from_ms(now_ms))
+def _exported(record: KeyT, now_ms: int) -> KeyT:
+    return replace(record, exported=True, updated_at=Timestamp.from_ms(now_ms))
 
 
 def _target(public_key: str) -> bytes:

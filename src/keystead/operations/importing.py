@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import Meta
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.activities.ports import ClientMessage
 from keystead.api.decoding import Label
+from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, WalletAccountParams
-from keystead.api.records import Wire
+from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
 from keystead.operations.wallets import ACCOUNTS_AT_ONCE, account_request, check_new_wallet, keep_wallet
+from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
@@ -43,9 +46,12 @@ class InitImportPrivateKeyResult(Wire, frozen=True):
     import_bundle: str
 
 
-def by_oneself(
-    submitter_id: str, intent: InitImportWalletIntent | InitImportPrivateKeyIntent | ImportWalletIntent
-) -> None:
+class _Own(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+def by_oneself(submitter_id: str, intent: _Own) -> None:
     """A standing rule, whatever policies say: nobody imports in another's name."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
@@ -123,6 +129,63 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Out
         changes=(Put(kept.wallet), Remove(ImportTarget, made.target_id)),
         attachments=kept.attachments,
         derived=kept.accounts,
+    )
+
+
+class ImportPrivateKeyIntent(Asked, frozen=True):
+    user_id: Uuid
+    private_key_name: Label
+    encrypted_bundle: EncryptedBundle
+    curve: Curve
+    address_formats: Annotated[tuple[AddressFormat, ...], Meta(max_length=len(AddressFormat))]
+
+
+class ImportPrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", standing=by_oneself)
+async def import_private_key(
+    execution: Execution, intent: ImportPrivateKeyIntent
+) -> Outcome[ImportPrivateKeyResult]:
+    """Keep the private key that the caller sealed to an import target."""
+    organization = execution.organization
+    check_unique(
+        intent.private_key_name,
+        ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
+        "parameters.privateKeyName",
+    )
+    private_key_id = execution.new_id()
+    made = await execution.signer.import_private_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        targets=open_targets(organization, intent.user_id, ImportKind.PRIVATE_KEY, execution.now_ms),
+        message=_message(intent.encrypted_bundle),
+        private_key_id=private_key_id,
+        curve=intent.curve,
+        address_formats=intent.address_formats,
+    )
+    now = Timestamp.from_ms(execution.now_ms)
+    private_key = PrivateKey(
+        private_key_id=private_key_id,
+        public_key=made.private_key.public_key,
+        private_key_name=intent.private_key_name,
+        curve=intent.curve,
+        addresses=tuple(
+            PrivateKeyAddress(format=address_format, address=address)
+            for address_format, address in zip(intent.address_formats, made.private_key.addresses, strict=True)
+        ),
+        private_key_tags=(),
+        created_at=now,
+        updated_at=now,
+        exported=False,
+        imported=True,
+    )
+    return Outcome(
+        result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
+        changes=(Put(private_key), Remove(ImportTarget, made.target_id)),
+        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.private_key.sealed),),
     )
 
 
