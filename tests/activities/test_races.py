@@ -268,7 +268,7 @@ def test_two_imports_with_one_target(seed: int) -> None:
     user_id = people.user_ids["Root"]
     people.submit("Root", "init_import_wallet", {"userId": user_id})
     bundle = bundles.message(b"whatever", bundles.point(bundles.fresh()))
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"userId": user_id, "walletName": name, "encryptedBundle": bundle, "accounts": []} for name in ("a", "b")
     ]
     sends = [request(people, "Root", "import_wallet", each, process) for process, each in enumerate(asked)]
