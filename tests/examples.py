@@ -6,6 +6,7 @@ every test that goes through them.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,7 @@ from tests.furniture import (
     invitation_params,
     mfa_policy_params,
     policy_params,
+    private_key_params,
 )
 from tests.passkeys import SoftPasskey
 
@@ -104,6 +106,7 @@ QUERIES: dict[str, Make] = {
     "get_oauth_providers": lambda f: {"userId": f.user_id},
     "get_organization_configs": lambda f: {},
     "get_policy": lambda f: {"policyId": f.policy_id},
+    "get_private_key": lambda f: {"privateKeyId": f.private_key_id},
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
@@ -116,6 +119,8 @@ QUERIES: dict[str, Make] = {
     },
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
+    "list_private_key_tags": lambda f: {},
+    "list_private_keys": lambda f: {},
     "list_smart_contract_interfaces": lambda f: {},
     "list_suborgs": lambda f: {"filterType": "USERNAME", "filterValue": "Ada", "paginationOptions": PAGES},
     "list_user_tags": lambda f: {},
@@ -190,8 +195,26 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_CREATE_WALLET": lambda f: {
         "walletName": unique("wallet"),
-        "accounts": [ETHEREUM_ACCOUNT | {"name": "first"}, SOLANA_ACCOUNT],
+        "accounts": [ETHEREUM_ACCOUNT | {"name": unique("account")}, SOLANA_ACCOUNT],
         "mnemonicLength": 24,
+    },
+    "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS": lambda f: {
+        "walletId": f.wallet_id,
+        "accounts": [
+            ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/{secrets.randbelow(2**31)}'/0/0", "name": unique("account")}
+        ],
+        "persist": True,
+    },
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2": lambda f: {
+        "privateKeys": [
+            private_key_params(privateKeyTags=[f.private_key_tag_id]),
+            private_key_params(curve="CURVE_P256", addressFormats=[]),
+        ]
+    },
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": lambda f: {"privateKeys": [private_key_params()]},
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG": lambda f: {
+        "privateKeyTagName": unique("tag"),
+        "privateKeyIds": [f.private_key_id],
     },
     "ACTIVITY_TYPE_DELETE_API_KEYS": lambda f: {"userId": f.user_id, "apiKeyIds": [f.fresh("api_key")]},
     "ACTIVITY_TYPE_DELETE_AUTHENTICATORS": lambda f: {
@@ -203,12 +226,22 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS": lambda f: {"userId": f.user_id, "providerIds": [f.fresh("provider")]},
     "ACTIVITY_TYPE_DELETE_POLICIES": lambda f: {"policyIds": [f.fresh("policy"), f.fresh("policy")]},
     "ACTIVITY_TYPE_DELETE_POLICY": lambda f: {"policyId": f.fresh("policy")},
+    "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS": lambda f: {
+        "privateKeyIds": [f.fresh("private_key"), f.fresh("private_key")],
+        "deleteWithoutExport": True,
+    },
+    "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS": lambda f: {"privateKeyTagIds": [f.fresh("private_key_tag")]},
     "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE": lambda f: {
         "smartContractInterfaceId": f.fresh("contract_interface")
     },
     "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION": lambda f: {"deleteWithoutExport": True},
     "ACTIVITY_TYPE_DELETE_USER_TAGS": lambda f: {"userTagIds": [f.fresh("user_tag"), f.fresh("user_tag")]},
     "ACTIVITY_TYPE_DELETE_USERS": lambda f: {"userIds": [f.fresh("user"), f.fresh("user")]},
+    "ACTIVITY_TYPE_DELETE_WALLETS": lambda f: {"walletIds": [f.fresh("wallet")], "deleteWithoutExport": True},
+    "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS": lambda f: {
+        "walletAccountIds": [f.fresh("wallet_account"), f.fresh("wallet_account")],
+        "deleteWithoutExport": True,
+    },
     "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY": lambda f: {
         "privateKeyId": f.fresh("private_key"),
         "targetPublicKey": TARGET_PUBLIC_KEY,
@@ -271,6 +304,17 @@ SUBMISSIONS: dict[str, Make] = {
         "newUserTagName": unique("tag"),
         "addUserIds": [f.user_id],
         "removeUserIds": [f.root_user_id],
+    },
+    "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG": lambda f: {
+        "privateKeyTagId": f.private_key_tag_id,
+        "newPrivateKeyTagName": unique("tag"),
+        "addPrivateKeyIds": [f.private_key_id],
+        "removePrivateKeyIds": [f.fresh("private_key")],
+    },
+    "ACTIVITY_TYPE_UPDATE_WALLET": lambda f: {"walletId": f.wallet_id, "walletName": unique("wallet")},
+    "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME": lambda f: {
+        "walletAccountId": f.fresh("wallet_account"),
+        "name": unique("account"),
     },
     "ACTIVITY_TYPE_APPROVE_ACTIVITY": lambda f: {"fingerprint": f.fresh("waiting")},
     "ACTIVITY_TYPE_REJECT_ACTIVITY": lambda f: {"fingerprint": f.fresh("waiting")},

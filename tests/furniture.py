@@ -65,6 +65,8 @@ class Furniture:
     user_tag_id: str
     policy_id: str
     wallet_id: str
+    private_key_id: str
+    private_key_tag_id: str
     contract_interface_id: str
     activity_id: str
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
@@ -93,6 +95,8 @@ def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
         ],
         policy_id=fresh("policy"),
         wallet_id=caller.result("create_wallet", wallet)["walletId"],
+        private_key_id=fresh("private_key"),
+        private_key_tag_id=fresh("private_key_tag"),
         contract_interface_id=interface["result"]["createSmartContractInterfaceResult"]["smartContractInterfaceId"],
         activity_id=interface["id"],
         fresh=fresh,
@@ -141,6 +145,22 @@ class _Fresh:
         tag = {"userTagName": unique("tag"), "userIds": [self._holder.user_id]}
         return str(self._root.result("create_user_tag", tag)["userTagId"])
 
+    def _wallet(self) -> str:
+        wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}
+        return str(self._root.result("create_wallet", wallet)["walletId"])
+
+    def _wallet_account(self) -> str:
+        accounts = self._root.asked("list_wallet_accounts", walletId=self._wallet())["accounts"]
+        return str(accounts[0]["walletAccountId"])
+
+    def _private_key(self) -> str:
+        made = self._root.result("create_private_keys", {"privateKeys": [private_key_params()]})
+        return str(made["privateKeys"][0]["privateKeyId"])
+
+    def _private_key_tag(self) -> str:
+        tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
+        return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
+
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])
 
@@ -158,16 +178,6 @@ class _Fresh:
                 "create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}, "addresses"
             )
         )
-
-    def _private_key(self) -> str:
-        asked = {
-            "userId": self._root.user_id,
-            "privateKeyName": unique("key"),
-            "encryptedBundle": self._sealed_private_key(),
-            "curve": "CURVE_ED25519",
-            "addressFormats": [],
-        }
-        return str(self._root.result("import_private_key", asked)["privateKeyId"])
 
     def _sealed_private_key(self) -> str:
         return self._sealed_for("init_import_private_key", secrets.token_bytes(32))
@@ -202,6 +212,15 @@ class _Fresh:
         activity = answered(self._proposer.submit("create_api_keys", asked))["activity"]
         assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
         return str(activity["fingerprint"])
+
+
+def private_key_params(**members: Any) -> dict[str, Any]:
+    return {
+        "privateKeyName": unique("key"),
+        "curve": "CURVE_SECP256K1",
+        "privateKeyTags": [],
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"],
+    } | members
 
 
 def policy_params(**members: Any) -> dict[str, Any]:

@@ -16,10 +16,14 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import (
+    ChangedAccount,
     Dissolution,
     InterfaceText,
     NewAccount,
+    RemovedAccount,
     RemovedInterfaceText,
+    RemovedSecret,
+    RemovedWalletContents,
     SealedSecret,
     StoredAccount,
 )
@@ -39,7 +43,7 @@ class MemoryDatabase:
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.lookups: dict[str, set[Lookup]] = {}
         self.texts: dict[str, dict[str, str]] = {}
-        self.accounts: dict[str, list[NewAccount]] = {}
+        self.accounts: dict[str, list[NewAccount | ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
 
@@ -99,8 +103,26 @@ class MemoryDatabase:
                     del texts[interface_id]
                 case NewAccount():
                     accounts.append(attachment)
+                case ChangedAccount(account):
+                    ids = [one.account.wallet_account_id for one in accounts]
+                    accounts[ids.index(account.wallet_account_id)] = attachment
+                case RemovedAccount(account):
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_account_id != account.wallet_account_id
+                    ]
+                case RemovedWalletContents(wallet_id):
+                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
+                    found.difference_update(account_lookups(gone))
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_id != wallet_id
+                    ]
+                    self.secrets[after.id] = secrets = [one for one in secrets if one.record_id != wallet_id]
                 case SealedSecret():
                     secrets.append(attachment)
+                case RemovedSecret(record_id, purpose):
+                    self.secrets[after.id] = secrets = [
+                        one for one in secrets if (one.record_id, one.purpose) != (record_id, purpose)
+                    ]
                 case Dissolution():
                     for table in (found, texts, accounts, secrets):
                         table.clear()
@@ -209,8 +231,29 @@ class MemoryStore:
         await self._pause()
         for one in self.database.accounts.get(organization_id, []):
             if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
-                return StoredAccount(one.account)
+                return _stored(one)
         return None
+
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        return await self._accounts(
+            organization_id,
+            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
+        )
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.name in names)
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
+
+    async def _accounts(
+        self, organization_id: str, wanted: Callable[[NewAccount | ChangedAccount], bool]
+    ) -> list[StoredAccount]:
+        await self._pause()
+        found = [one for one in self.database.accounts.get(organization_id, []) if wanted(one)]
+        return [_stored(one) for one in found]
 
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
         await self._pause()
@@ -261,7 +304,11 @@ class MemoryStore:
         return paged(sorted(children), lambda one: one, page)
 
 
-def by_what_found(organization: Organization, accounts: Sequence[NewAccount]) -> set[Lookup]:
+def _stored(one: NewAccount | ChangedAccount) -> StoredAccount:
+    return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
+
+
+def by_what_found(organization: Organization, accounts: Sequence[NewAccount | ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
     users = {lookup for user in organization.users.values() for lookup in lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)

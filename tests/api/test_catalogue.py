@@ -74,9 +74,13 @@ def test_an_operation_needs_its_documentation() -> None:
         activity("ACTIVITY_TYPE_CREATE_USERS")(create_nothing)
 
 
+WITHOUT_PATH = {"update_wallet_account_name"}
+"""Operations whose type and intent are in the public schema, and whose path is our own (docs/divergences.md)."""
+
+
 @pytest.mark.parametrize("operation", ALL, ids=lambda operation: operation.name)
 def test_operation(operation: Operation) -> None:
-    assert operation.path in PATHS
+    assert operation.path in PATHS or operation.name in WITHOUT_PATH
     assert operation.summary.endswith(".")
     assert set(operation.activity_types) <= ACTIVITY_TYPES
     if isinstance(operation, QueryOperation):

@@ -21,6 +21,7 @@ from tests.servers import Server
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 PHRASE = VECTORS["mnemonic"]
+FLAGS = ("imported", "exported")
 TARGET = bundles.fresh()
 TARGET_TEXT = bundles.point(TARGET).hex()
 
@@ -136,6 +137,8 @@ def test_account(account: dict[str, str], caller: Caller, signer: str) -> None:
     found = caller.asked("get_wallet_account", walletId=made["walletId"], address=address)["account"]
     assert public_key(Curve(account["curve"]), secret).compressed.hex() == found["publicKey"]
     assert wallet_of(caller, made["walletId"])["exported"] is False, "its mnemonic has not left"
+    assert exported(caller, signer, "export_wallet_account", address=address) == secret
+    caller.submitted("delete_wallet_accounts", {"walletAccountIds": [found["walletAccountId"]]})
 
 
 @pytest.mark.parametrize("curve", Curve)
@@ -145,7 +148,12 @@ def test_private_key(curve: Curve, caller: Caller, signer: str) -> None:
     bundle = sealed(caller, signer, secret, "private_key")
     made = caller.result("import_private_key", key_params(caller, bundle, curve, *formats))
     assert made["addresses"] == [{"format": formats[0], "address": public_key(curve, secret).compressed.hex()}]
-    assert exported(caller, signer, "export_private_key", privateKeyId=made["privateKeyId"]) == secret
+    key_id = made["privateKeyId"]
+    assert [caller.asked("get_private_key", privateKeyId=key_id)["privateKey"][f] for f in FLAGS] == [True, False]
+    assert refusal(caller.submit("delete_private_keys", {"privateKeyIds": [key_id]}))[0] == 400
+    assert exported(caller, signer, "export_private_key", privateKeyId=key_id) == secret
+    assert [caller.asked("get_private_key", privateKeyId=key_id)["privateKey"][f] for f in FLAGS] == [True, True]
+    caller.submitted("delete_private_keys", {"privateKeyIds": [key_id]})
 
 
 def test_export_again_to_another_key(caller: Caller, signer: str) -> None:

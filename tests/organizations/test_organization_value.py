@@ -25,7 +25,8 @@ from keystead.organizations.organization import (
     founded,
     records_of,
 )
-from keystead.organizations.users import check_credential, check_tags, user_named
+from keystead.organizations.tags import check_tags
+from keystead.organizations.users import check_credential, user_named
 from tests.organizations.records import NOW, a_user, an_api_key, an_authenticator, an_organization
 
 NEXT = Version(2, "activity")
@@ -153,7 +154,7 @@ def test_unknown_user_and_tag_are_named() -> None:
     with pytest.raises(NotFound, match="unable to find user nobody in organization organization"):
         user_named(an_organization(), "nobody")
     with pytest.raises(NotFound, match="field `place`: unable to find tag none"):
-        check_tags(apply(an_organization(), [Put(TAG)], NEXT), ["tag", "none"], "place")
+        check_tags(apply(an_organization(), [Put(TAG)], NEXT), TagType.USER, ["tag", "none"], "place")
 
 
 def test_labels_are_unique_to_the_letter() -> None:

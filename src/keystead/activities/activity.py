@@ -70,13 +70,17 @@ Standing = Callable[[str, Any], None]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of an activity type: what its parameters are, and how they read as the current version's."""
+    """One version of an activity type: what its parameters are, and how they read as the current version's.
+
+    `result` makes this version's result of the current one's; None where they are the same.
+    """
 
     activity_type: str
     intent: type[Asked]
     result_key: str
     upgrade: Callable[[Any], Asked]
     decoder: Decoder
+    result: Callable[[Any], Wire] | None = None
 
     @property
     def intent_key(self) -> str:

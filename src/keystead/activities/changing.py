@@ -14,7 +14,7 @@ from keystead.activities.deciding import Case
 from keystead.activities.store import OrganizationChange
 from keystead.api.records import User, Wire
 from keystead.api.rendering import encode
-from keystead.organizations.attachments import Attachment, NewAccount
+from keystead.organizations.attachments import Attachment, NewAccount, RemovedAccount
 from keystead.organizations.lookups import Lookup, account_lookups, lookups, name_lookup
 from keystead.organizations.organization import (
     Change,
@@ -31,7 +31,8 @@ from keystead.organizations.organization import (
 def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
     version = case.operation.version_of(case.activity_type)
     assert version is not None, case.activity_type
-    return {version.result_key: msgspec.Raw(encode(outcome.result))}
+    result = outcome.result if version.result is None else version.result(outcome.result)
+    return {version.result_key: msgspec.Raw(encode(result))}
 
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
@@ -39,7 +40,8 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
     if not outcome.changes and not outcome.attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _found_by(organization, outcome.changes)
+    removed = [one.account for one in outcome.attachments if isinstance(one, RemovedAccount)]
+    known = _found_by(organization, outcome.changes) | account_lookups(removed)
     found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments)
     return OrganizationChange(
         before=organization.version,

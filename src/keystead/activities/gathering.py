@@ -22,6 +22,20 @@ class AttachmentReads(Protocol):
         """The oldest account of any wallet that this address names (`organizations.addresses`)."""
         ...
 
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        """The accounts of a wallet at any of these normalized paths."""
+        ...
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        """The accounts of any wallet that have one of these names."""
+        ...
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        """These accounts; those that are gone are left out."""
+        ...
+
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
         """The secret of a record: of a wallet, of a private key. None if the record is gone."""
         ...

@@ -23,11 +23,14 @@ ACTIVITY_TYPES = {
     "create_oauth_providers": "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     "create_policies": "ACTIVITY_TYPE_CREATE_POLICIES",
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
+    "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
+    "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
     "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
+    "create_wallet_accounts": "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
     "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
     "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
@@ -35,10 +38,14 @@ ACTIVITY_TYPES = {
     "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
     "delete_policies": "ACTIVITY_TYPE_DELETE_POLICIES",
     "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
+    "delete_private_key_tags": "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS",
+    "delete_private_keys": "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS",
     "delete_smart_contract_interface": "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE",
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
+    "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
+    "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
@@ -52,12 +59,15 @@ ACTIVITY_TYPES = {
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
+    "update_private_key_tag": "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG",
     "update_root_quorum": "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM",
     "update_user": "ACTIVITY_TYPE_UPDATE_USER",
     "update_user_email": "ACTIVITY_TYPE_UPDATE_USER_EMAIL",
     "update_user_name": "ACTIVITY_TYPE_UPDATE_USER_NAME",
     "update_user_phone_number": "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
+    "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -286,6 +296,22 @@ class Operations(Calls):
             },
         )
 
+    def get_private_key(
+        self,
+        *,
+        private_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPrivateKeyResponse:
+        """One private key: its public half and its addresses."""
+        return self._query(
+            "get_private_key",
+            shapes.GetPrivateKeyResponse,
+            organization_id,
+            {
+                "privateKeyId": private_key_id,
+            },
+        )
+
     def get_smart_contract_interface(
         self,
         *,
@@ -405,6 +431,32 @@ class Operations(Calls):
         return self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_private_key_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeyTagsResponse:
+        """All private key tags of the organization."""
+        return self._query(
+            "list_private_key_tags",
+            shapes.ListPrivateKeyTagsResponse,
+            organization_id,
+            {},
+        )
+
+    def list_private_keys(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeysResponse:
+        """All private keys of the organization: their public halves and their addresses."""
+        return self._query(
+            "list_private_keys",
+            shapes.ListPrivateKeysResponse,
             organization_id,
             {},
         )
@@ -715,6 +767,42 @@ class Operations(Calls):
             },
         )
 
+    def create_private_key_tag(
+        self,
+        *,
+        private_key_tag_name: str,
+        private_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeyTagSubmitted:
+        """Make a tag and put it on private keys."""
+        return self._submit(
+            shapes.CreatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagName": private_key_tag_name,
+                "privateKeyIds": private_key_ids,
+            },
+        )
+
+    def create_private_keys(
+        self,
+        *,
+        private_keys: Sequence[shapes.PrivateKeyParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeysSubmitted:
+        """Make private keys, sealed at rest, each with its addresses."""
+        return self._submit(
+            shapes.CreatePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeys": private_keys,
+            },
+        )
+
     def create_smart_contract_interface(
         self,
         *,
@@ -838,6 +926,30 @@ class Operations(Calls):
                 "walletName": wallet_name,
                 "accounts": accounts,
                 "mnemonicLength": mnemonic_length,
+            },
+        )
+
+    def create_wallet_accounts(
+        self,
+        *,
+        wallet_id: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        persist: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAccountsSubmitted:
+        """Derive accounts of a wallet, and keep them unless told otherwise.
+
+        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        """
+        return self._submit(
+            shapes.CreateWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "accounts": accounts,
+                "persist": persist,
             },
         )
 
@@ -968,6 +1080,45 @@ class Operations(Calls):
             },
         )
 
+    def delete_private_key_tags(
+        self,
+        *,
+        private_key_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeyTagsSubmitted:
+        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        return self._submit(
+            shapes.DeletePrivateKeyTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagIds": private_key_tag_ids,
+            },
+        )
+
+    def delete_private_keys(
+        self,
+        *,
+        private_key_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeysSubmitted:
+        """Delete private keys, all or none: they go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return self._submit(
+            shapes.DeletePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyIds": private_key_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
     def delete_smart_contract_interface(
         self,
         *,
@@ -1036,6 +1187,50 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    def delete_wallet_accounts(
+        self,
+        *,
+        wallet_account_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAccountsSubmitted:
+        """Delete wallet accounts, all or none. Their wallet can derive them again.
+
+        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        """
+        return self._submit(
+            shapes.DeleteWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountIds": wallet_account_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def delete_wallets(
+        self,
+        *,
+        wallet_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletsSubmitted:
+        """Delete wallets, all or none: their mnemonics and accounts go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return self._submit(
+            shapes.DeleteWalletsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletIds": wallet_ids,
+                "deleteWithoutExport": delete_without_export,
             },
         )
 
@@ -1317,6 +1512,29 @@ class Operations(Calls):
             },
         )
 
+    def update_private_key_tag(
+        self,
+        *,
+        private_key_tag_id: str,
+        add_private_key_ids: Sequence[str],
+        remove_private_key_ids: Sequence[str],
+        new_private_key_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePrivateKeyTagSubmitted:
+        """Rename a tag, put it on private keys, take it off private keys."""
+        return self._submit(
+            shapes.UpdatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagId": private_key_tag_id,
+                "addPrivateKeyIds": add_private_key_ids,
+                "removePrivateKeyIds": remove_private_key_ids,
+                "newPrivateKeyTagName": new_private_key_tag_name,
+            },
+        )
+
     def update_root_quorum(
         self,
         *,
@@ -1451,6 +1669,44 @@ class Operations(Calls):
                 "addUserIds": add_user_ids,
                 "removeUserIds": remove_user_ids,
                 "newUserTagName": new_user_tag_name,
+            },
+        )
+
+    def update_wallet(
+        self,
+        *,
+        wallet_id: str,
+        wallet_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletSubmitted:
+        """Rename a wallet."""
+        return self._submit(
+            shapes.UpdateWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "walletName": wallet_name,
+            },
+        )
+
+    def update_wallet_account_name(
+        self,
+        *,
+        wallet_account_id: str,
+        name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletAccountNameSubmitted:
+        """Name a wallet account."""
+        return self._submit(
+            shapes.UpdateWalletAccountNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountId": wallet_account_id,
+                "name": name,
             },
         )
 
@@ -1679,6 +1935,22 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_private_key(
+        self,
+        *,
+        private_key_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetPrivateKeyResponse:
+        """One private key: its public half and its addresses."""
+        return await self._query(
+            "get_private_key",
+            shapes.GetPrivateKeyResponse,
+            organization_id,
+            {
+                "privateKeyId": private_key_id,
+            },
+        )
+
     async def get_smart_contract_interface(
         self,
         *,
@@ -1798,6 +2070,32 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_private_key_tags(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeyTagsResponse:
+        """All private key tags of the organization."""
+        return await self._query(
+            "list_private_key_tags",
+            shapes.ListPrivateKeyTagsResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_private_keys(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPrivateKeysResponse:
+        """All private keys of the organization: their public halves and their addresses."""
+        return await self._query(
+            "list_private_keys",
+            shapes.ListPrivateKeysResponse,
             organization_id,
             {},
         )
@@ -2108,6 +2406,42 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_private_key_tag(
+        self,
+        *,
+        private_key_tag_name: str,
+        private_key_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeyTagSubmitted:
+        """Make a tag and put it on private keys."""
+        return await self._submit(
+            shapes.CreatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagName": private_key_tag_name,
+                "privateKeyIds": private_key_ids,
+            },
+        )
+
+    async def create_private_keys(
+        self,
+        *,
+        private_keys: Sequence[shapes.PrivateKeyParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreatePrivateKeysSubmitted:
+        """Make private keys, sealed at rest, each with its addresses."""
+        return await self._submit(
+            shapes.CreatePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeys": private_keys,
+            },
+        )
+
     async def create_smart_contract_interface(
         self,
         *,
@@ -2231,6 +2565,30 @@ class AsyncOperations(AsyncCalls):
                 "walletName": wallet_name,
                 "accounts": accounts,
                 "mnemonicLength": mnemonic_length,
+            },
+        )
+
+    async def create_wallet_accounts(
+        self,
+        *,
+        wallet_id: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        persist: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAccountsSubmitted:
+        """Derive accounts of a wallet, and keep them unless told otherwise.
+
+        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        """
+        return await self._submit(
+            shapes.CreateWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "accounts": accounts,
+                "persist": persist,
             },
         )
 
@@ -2361,6 +2719,45 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def delete_private_key_tags(
+        self,
+        *,
+        private_key_tag_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeyTagsSubmitted:
+        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        return await self._submit(
+            shapes.DeletePrivateKeyTagsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagIds": private_key_tag_ids,
+            },
+        )
+
+    async def delete_private_keys(
+        self,
+        *,
+        private_key_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeletePrivateKeysSubmitted:
+        """Delete private keys, all or none: they go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return await self._submit(
+            shapes.DeletePrivateKeysSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyIds": private_key_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
     async def delete_smart_contract_interface(
         self,
         *,
@@ -2429,6 +2826,50 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    async def delete_wallet_accounts(
+        self,
+        *,
+        wallet_account_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAccountsSubmitted:
+        """Delete wallet accounts, all or none. Their wallet can derive them again.
+
+        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        """
+        return await self._submit(
+            shapes.DeleteWalletAccountsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountIds": wallet_account_ids,
+                "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def delete_wallets(
+        self,
+        *,
+        wallet_ids: Sequence[str],
+        delete_without_export: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletsSubmitted:
+        """Delete wallets, all or none: their mnemonics and accounts go for good.
+
+        Without `delete_without_export`, each of them must have been exported.
+        """
+        return await self._submit(
+            shapes.DeleteWalletsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletIds": wallet_ids,
+                "deleteWithoutExport": delete_without_export,
             },
         )
 
@@ -2710,6 +3151,29 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def update_private_key_tag(
+        self,
+        *,
+        private_key_tag_id: str,
+        add_private_key_ids: Sequence[str],
+        remove_private_key_ids: Sequence[str],
+        new_private_key_tag_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdatePrivateKeyTagSubmitted:
+        """Rename a tag, put it on private keys, take it off private keys."""
+        return await self._submit(
+            shapes.UpdatePrivateKeyTagSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyTagId": private_key_tag_id,
+                "addPrivateKeyIds": add_private_key_ids,
+                "removePrivateKeyIds": remove_private_key_ids,
+                "newPrivateKeyTagName": new_private_key_tag_name,
+            },
+        )
+
     async def update_root_quorum(
         self,
         *,
@@ -2844,5 +3308,43 @@ class AsyncOperations(AsyncCalls):
                 "addUserIds": add_user_ids,
                 "removeUserIds": remove_user_ids,
                 "newUserTagName": new_user_tag_name,
+            },
+        )
+
+    async def update_wallet(
+        self,
+        *,
+        wallet_id: str,
+        wallet_name: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletSubmitted:
+        """Rename a wallet."""
+        return await self._submit(
+            shapes.UpdateWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "walletName": wallet_name,
+            },
+        )
+
+    async def update_wallet_account_name(
+        self,
+        *,
+        wallet_account_id: str,
+        name: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWalletAccountNameSubmitted:
+        """Name a wallet account."""
+        return await self._submit(
+            shapes.UpdateWalletAccountNameSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletAccountId": wallet_account_id,
+                "name": name,
             },
         )

@@ -54,6 +54,7 @@ from keystead.api.records import (
     OauthProvider,
     Policy,
     PolicyOutcome,
+    PrivateKey,
     PrivateKeyAddress,
     RequiredAuthenticationMethod,
     SmartContractInterface,
@@ -106,6 +107,10 @@ __all__ = [
     "CreatePolicyIntentV3",
     "CreatePolicyResult",
     "CreatePolicySubmitted",
+    "CreatePrivateKeyTagResult",
+    "CreatePrivateKeyTagSubmitted",
+    "CreatePrivateKeysResultV2",
+    "CreatePrivateKeysSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
     "CreateSubOrganizationResultV8",
@@ -114,6 +119,8 @@ __all__ = [
     "CreateUserTagSubmitted",
     "CreateUsersResult",
     "CreateUsersSubmitted",
+    "CreateWalletAccountsResult",
+    "CreateWalletAccountsSubmitted",
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
@@ -134,6 +141,10 @@ __all__ = [
     "DeletePoliciesSubmitted",
     "DeletePolicyResult",
     "DeletePolicySubmitted",
+    "DeletePrivateKeyTagsResult",
+    "DeletePrivateKeyTagsSubmitted",
+    "DeletePrivateKeysResult",
+    "DeletePrivateKeysSubmitted",
     "DeleteSmartContractInterfaceResult",
     "DeleteSmartContractInterfaceSubmitted",
     "DeleteSubOrganizationResult",
@@ -142,6 +153,10 @@ __all__ = [
     "DeleteUserTagsSubmitted",
     "DeleteUsersResult",
     "DeleteUsersSubmitted",
+    "DeleteWalletAccountsResult",
+    "DeleteWalletAccountsSubmitted",
+    "DeleteWalletsResult",
+    "DeleteWalletsSubmitted",
     "Effect",
     "Evaluation",
     "ExportPrivateKeyResult",
@@ -164,6 +179,7 @@ __all__ = [
     "GetOrganizationConfigsResponse",
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
+    "GetPrivateKeyResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
@@ -180,6 +196,8 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPrivateKeyTagsResponse",
+    "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
     "ListSuborgsResponse",
     "ListUserTagsResponse",
@@ -197,7 +215,10 @@ __all__ = [
     "PathFormat",
     "Policy",
     "PolicyOutcome",
+    "PrivateKey",
     "PrivateKeyAddress",
+    "PrivateKeyParams",
+    "PrivateKeyResult",
     "Quorum",
     "RejectActivityResult",
     "RejectActivitySubmitted",
@@ -220,6 +241,8 @@ __all__ = [
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
     "UpdatePolicySubmitted",
+    "UpdatePrivateKeyTagResult",
+    "UpdatePrivateKeyTagSubmitted",
     "UpdateRootQuorumResult",
     "UpdateRootQuorumSubmitted",
     "UpdateUserEmailResult",
@@ -232,6 +255,10 @@ __all__ = [
     "UpdateUserSubmitted",
     "UpdateUserTagResult",
     "UpdateUserTagSubmitted",
+    "UpdateWalletAccountNameResult",
+    "UpdateWalletAccountNameSubmitted",
+    "UpdateWalletResult",
+    "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
     "Vote",
@@ -306,6 +333,10 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
     policy_evaluations: tuple[Evaluation, ...]
 
 
+class GetPrivateKeyResponse(Wire, frozen=True):
+    private_key: PrivateKey
+
+
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
     smart_contract_interface: SmartContractInterface
 
@@ -332,6 +363,14 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class ListPrivateKeyTagsResponse(Wire, frozen=True):
+    private_key_tags: tuple[Tag, ...]
+
+
+class ListPrivateKeysResponse(Wire, frozen=True):
+    private_keys: tuple[PrivateKey, ...]
 
 
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
@@ -420,6 +459,27 @@ class CreatePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
+class CreatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
+    private_key_ids: tuple[str, ...]
+
+
+class PrivateKeyParams(Wire, frozen=True):
+    private_key_name: str
+    curve: Curve
+    private_key_tags: tuple[str, ...]
+    address_formats: tuple[AddressFormat, ...]
+
+
+class PrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+class CreatePrivateKeysResultV2(Wire, frozen=True):
+    private_keys: tuple[PrivateKeyResult, ...]
+
+
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -480,6 +540,10 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class CreateWalletAccountsResult(Wire, frozen=True):
+    addresses: tuple[str, ...]
+
+
 class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
@@ -508,6 +572,17 @@ class DeletePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
+class DeletePrivateKeyTagsResult(Wire, frozen=True):
+    """`private_key_ids`: the keys that lost a tag."""
+
+    private_key_tag_ids: tuple[str, ...]
+    private_key_ids: tuple[str, ...]
+
+
+class DeletePrivateKeysResult(Wire, frozen=True):
+    private_key_ids: tuple[str, ...]
+
+
 class DeleteSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -525,6 +600,14 @@ class DeleteUserTagsResult(Wire, frozen=True):
 
 class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
+
+
+class DeleteWalletAccountsResult(Wire, frozen=True):
+    wallet_account_ids: tuple[str, ...]
+
+
+class DeleteWalletsResult(Wire, frozen=True):
+    wallet_ids: tuple[str, ...]
 
 
 class ExportPrivateKeyResult(Wire, frozen=True):
@@ -595,6 +678,10 @@ class UpdatePolicyResultV2(Wire, frozen=True):
     policy_id: str
 
 
+class UpdatePrivateKeyTagResult(Wire, frozen=True):
+    private_key_tag_id: str
+
+
 class UpdateRootQuorumResult(Wire, frozen=True):
     pass
 
@@ -617,6 +704,14 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
 
 class UpdateUserTagResult(Wire, frozen=True):
     user_tag_id: str
+
+
+class UpdateWalletResult(Wire, frozen=True):
+    wallet_id: str
+
+
+class UpdateWalletAccountNameResult(Wire, frozen=True):
+    wallet_account_id: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -719,6 +814,36 @@ class CreatePolicySubmitted(Submitted[CreatePolicyResult]):
         return self.result.policy_id
 
 
+class CreatePrivateKeyTagSubmitted(Submitted[CreatePrivateKeyTagResult]):
+    """Make a tag and put it on private keys."""
+
+    operation = "create_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG"
+    result_key = "createPrivateKeyTagResult"
+    result_struct = CreatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
+    """Make private keys, sealed at rest, each with its addresses."""
+
+    operation = "create_private_keys"
+    activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2"
+    result_key = "createPrivateKeysResultV2"
+    result_struct = CreatePrivateKeysResultV2
+
+    @property
+    def private_keys(self) -> tuple[PrivateKeyResult, ...]:
+        return self.result.private_keys
+
+
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
     """Store the ABI or IDL of a contract, so that policies can read calls to it."""
 
@@ -794,6 +919,19 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
     @property
     def wallet_id(self) -> str:
         return self.result.wallet_id
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.result.addresses
+
+
+class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
+    """Derive accounts of a wallet, and keep them unless told otherwise."""
+
+    operation = "create_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS"
+    result_key = "createWalletAccountsResult"
+    result_struct = CreateWalletAccountsResult
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -891,6 +1029,36 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
         return self.result.policy_id
 
 
+class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
+    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+
+    operation = "delete_private_key_tags"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
+    result_key = "deletePrivateKeyTagsResult"
+    result_struct = DeletePrivateKeyTagsResult
+
+    @property
+    def private_key_tag_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_tag_ids
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
+class DeletePrivateKeysSubmitted(Submitted[DeletePrivateKeysResult]):
+    """Delete private keys, all or none: they go for good."""
+
+    operation = "delete_private_keys"
+    activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS"
+    result_key = "deletePrivateKeysResult"
+    result_struct = DeletePrivateKeysResult
+
+    @property
+    def private_key_ids(self) -> tuple[str, ...]:
+        return self.result.private_key_ids
+
+
 class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
     """Delete the ABI or IDL of a contract."""
 
@@ -945,6 +1113,32 @@ class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
     @property
     def user_ids(self) -> tuple[str, ...]:
         return self.result.user_ids
+
+
+class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
+    """Delete wallet accounts, all or none. Their wallet can derive them again."""
+
+    operation = "delete_wallet_accounts"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS"
+    result_key = "deleteWalletAccountsResult"
+    result_struct = DeleteWalletAccountsResult
+
+    @property
+    def wallet_account_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_account_ids
+
+
+class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
+    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+
+    operation = "delete_wallets"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLETS"
+    result_key = "deleteWalletsResult"
+    result_struct = DeleteWalletsResult
+
+    @property
+    def wallet_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_ids
 
 
 class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
@@ -1136,6 +1330,19 @@ class UpdatePolicySubmitted(Submitted[UpdatePolicyResultV2]):
         return self.result.policy_id
 
 
+class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
+    """Rename a tag, put it on private keys, take it off private keys."""
+
+    operation = "update_private_key_tag"
+    activity_type = "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG"
+    result_key = "updatePrivateKeyTagResult"
+    result_struct = UpdatePrivateKeyTagResult
+
+    @property
+    def private_key_tag_id(self) -> str:
+        return self.result.private_key_tag_id
+
+
 class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):
     """Choose who is in the root quorum and how many of them decide."""
 
@@ -1208,3 +1415,29 @@ class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
     @property
     def user_tag_id(self) -> str:
         return self.result.user_tag_id
+
+
+class UpdateWalletSubmitted(Submitted[UpdateWalletResult]):
+    """Rename a wallet."""
+
+    operation = "update_wallet"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET"
+    result_key = "updateWalletResult"
+    result_struct = UpdateWalletResult
+
+    @property
+    def wallet_id(self) -> str:
+        return self.result.wallet_id
+
+
+class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult]):
+    """Name a wallet account."""
+
+    operation = "update_wallet_account_name"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME"
+    result_key = "updateWalletAccountNameResult"
+    result_struct = UpdateWalletAccountNameResult
+
+    @property
+    def wallet_account_id(self) -> str:
+        return self.result.wallet_account_id

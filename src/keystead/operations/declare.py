@@ -88,11 +88,28 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
     return declare
 
 
+class Older(msgspec.Struct, frozen=True):
+    """An older version of an activity type, still accepted."""
+
+    activity_type: str
+    upgrade: Callable[[Any], Asked]
+    result_key: str | None
+    result: Callable[[Any], Wire] | None
+
+
 def older(
-    activity_type: str, upgrade: Callable[[OlderT], Asked], *, result_key: str | None = None
-) -> tuple[str, Callable[[OlderT], Asked], str | None]:
-    """An older version of an activity type, still accepted: how its intent reads as the current one."""
-    return activity_type, upgrade, result_key
+    activity_type: str,
+    upgrade: Callable[[OlderT], Asked],
+    *,
+    result_key: str | None = None,
+    result: Callable[[Any], Wire] | None = None,
+) -> Older:
+    """An older version: `upgrade` reads its intent as the current one.
+
+    `result_key` names the member of its result where that is not the current one's; `result` makes it of the
+    current one where its members differ, too.
+    """
+    return Older(activity_type, upgrade, result_key, result)
 
 
 def activity(
@@ -100,7 +117,7 @@ def activity(
     *,
     owner: Callable[[Any], str] | None = None,
     casts: VoteSelection | None = None,
-    accepts: tuple[tuple[str, Callable[[Any], Asked], str | None], ...] = (),
+    accepts: tuple[Older, ...] = (),
     gather: Gather | None = None,
     resources: Resources | None = None,
     standing: Standing | None = None,
@@ -116,12 +133,14 @@ def activity(
         execution, intent, outcome = _signature(execute)
         _check_informed(execution, intent, gather, resources)
         (result,) = typing.get_args(outcome)
-        current = _version(activity_type, intent, wire_key(result), lambda given: given)
-        earlier = [
-            _version(name, next(iter(typing.get_type_hints(upgrade).values())), key or wire_key(result), upgrade)
-            for name, upgrade, key in accepts
-        ]
-        versions = (current, *earlier)
+        current = IntentVersion(
+            activity_type=activity_type,
+            intent=intent,
+            result_key=wire_key(result),
+            upgrade=lambda given: given,
+            decoder=decoder(intent, within="parameters"),
+        )
+        versions = (current, *(_older_version(each, result) for each in accepts))
         if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
             raise ValueError(f"policies have no word for {activity_type}: see keystead.policies.resources")
         CATALOGUE.add(
@@ -147,15 +166,17 @@ def activity(
     return declare
 
 
-def _version(
-    activity_type: str, intent: type[Asked], result_key: str, upgrade: Callable[[Any], Asked]
-) -> IntentVersion:
+def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
+    intent = next(iter(typing.get_type_hints(older.upgrade).values()))
+    if older.result is not None:
+        result = typing.get_type_hints(older.result)["return"]
     return IntentVersion(
-        activity_type=activity_type,
+        activity_type=older.activity_type,
         intent=intent,
-        result_key=result_key,
-        upgrade=upgrade,
+        result_key=older.result_key or wire_key(result),
+        upgrade=older.upgrade,
         decoder=decoder(intent, within="parameters"),
+        result=older.result,
     )
 
 

@@ -19,13 +19,14 @@ from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText
-from keystead.api.records import PrivateKey, Timestamp, Wallet, WalletAccount, Wire
+from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
 from keystead.keys.bundles import read_target
-from keystead.keys.paths import HARDENED, parse_path
+from keystead.keys.paths import comparison_form
 from keystead.operations.declare import activity
-from keystead.operations.wallets import wallet_named
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, ChangedAccount, StoredAccount
 from keystead.organizations.organization import Organization, Put
+from keystead.organizations.wallets import private_key_named, wallet_named
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)
 
@@ -53,7 +54,7 @@ async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> 
 
 
 def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> Mapping[str, Any]:
-    return {"wallet": wallet_value(organization.wallets[intent.wallet_id])}
+    return {"wallet": wallet_facts(organization.wallets[intent.wallet_id])}
 
 
 @activity("ACTIVITY_TYPE_EXPORT_WALLET", gather=_sealed_mnemonic, resources=_wallet_keyword)
@@ -88,25 +89,26 @@ class ExportWalletAccountResult(Wire, frozen=True):
 
 
 class AccountToExport(msgspec.Struct, frozen=True):
-    account: WalletAccount
+    stored: StoredAccount
     sealed_mnemonic: Sealed
 
 
 async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIntent) -> AccountToExport:
     organization = gathering.organization
     found = await gathering.store.account_with_address(organization.id, intent.address)
-    wallet = None if found is None else organization.wallets.get(found.account.wallet_id)
-    if found is None or wallet is None:
+    if found is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
-    return AccountToExport(found.account, await _mnemonic_of(gathering, wallet))
+    wallet = wallet_named(organization, found.account.wallet_id)
+    return AccountToExport(found, await _mnemonic_of(gathering, wallet))
 
 
 def _account_keywords(
     organization: Organization, _: ExportWalletAccountIntent, found: AccountToExport
 ) -> Mapping[str, Any]:
+    account = found.stored.account
     return {
-        "wallet": wallet_value(organization.wallets[found.account.wallet_id]),
-        "wallet_account": account_value(found.account),
+        "wallet": wallet_facts(organization.wallets[account.wallet_id]),
+        "wallet_account": wallet_account_facts(account),
     }
 
 
@@ -116,14 +118,24 @@ async def export_wallet_account(
 ) -> Outcome[ExportWalletAccountResult]:
     """Take the private key of a wallet account out, sealed to the target key."""
     organization, found = execution.organization, execution.gathered
-    account = found.account
+    account = found.stored.account
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         key=WalletKey(account.wallet_id, found.sealed_mnemonic, account.curve, account.path),
         target=_target(intent.target_public_key),
     )
-    return Outcome(result=ExportWalletAccountResult(address=account.address, export_bundle=bundle))
+    result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
+    if found.stored.exported:
+        return Outcome(result=result)
+    # The wallet is put, too: whoever renames or deletes the account at the same moment and this exclude each other.
+    wallet = wallet_named(organization, account.wallet_id)
+    path = comparison_form(account.curve, account.path)
+    return Outcome(
+        result=result,
+        changes=(Put(replace(wallet, updated_at=Timestamp.from_ms(execution.now_ms))),),
+        attachments=(ChangedAccount(account, path, exported=True),),
+    )
 
 
 class ExportPrivateKeyIntent(Asked, frozen=True):
@@ -140,16 +152,18 @@ class ExportPrivateKeyResult(Wire, frozen=True):
 
 async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyIntent) -> Sealed:
     organization = gathering.organization
-    sealed = await gathering.store.sealed_secret(organization.id, intent.private_key_id, PRIVATE_KEY_PURPOSE)
-    if intent.private_key_id not in organization.private_keys or sealed is None:
-        raise NotFound(f"unable to find private key {intent.private_key_id} in organization {organization.id}")
+    key = private_key_named(organization, intent.private_key_id)
+    sealed = await gathering.store.sealed_secret(organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
+    if sealed is None:
+        # The key was deleted after this version of the organization.
+        raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization.id}")
     return sealed
 
 
 def _private_key_keyword(
     organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed
 ) -> Mapping[str, Any]:
-    return {"private_key": private_key_value(organization.private_keys[intent.private_key_id])}
+    return {"private_key": private_key_facts(organization.private_keys[intent.private_key_id])}
 
 
 @activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", gather=_sealed_private_key, resources=_private_key_keyword)
@@ -158,7 +172,7 @@ async def export_private_key(
 ) -> Outcome[ExportPrivateKeyResult]:
     """Take a private key out, sealed to the target key."""
     organization = execution.organization
-    private_key = organization.private_keys[intent.private_key_id]
+    private_key = private_key_named(organization, intent.private_key_id)
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
@@ -169,37 +183,6 @@ async def export_private_key(
         result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
         changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
     )
-
-
-def private_key_value(private_key: PrivateKey) -> dict[str, Any]:
-    """A private key as policies see it."""
-    return {
-        "id": private_key.private_key_id,
-        "label": private_key.private_key_name,
-        "tags": list(private_key.private_key_tags),
-        "imported": private_key.imported,
-        "exported": private_key.exported,
-    }
-
-
-def wallet_value(wallet: Wallet) -> dict[str, Any]:
-    """A wallet as policies see it."""
-    return {
-        "id": wallet.wallet_id,
-        "label": wallet.wallet_name,
-        "imported": wallet.imported,
-        "exported": wallet.exported,
-    }
-
-
-def account_value(account: WalletAccount) -> dict[str, Any]:
-    """A wallet account as policies see it: of each level of its path the number, and whether it is hardened."""
-    segments = parse_path(account.path)
-    return {
-        "address": account.address,
-        "path_indexes": [segment & ~HARDENED for segment in segments],
-        "path_hardened": [bool(segment & HARDENED) for segment in segments],
-    }
 
 
 async def _mnemonic_of(gathering: Gathering, wallet: Wallet) -> Sealed:

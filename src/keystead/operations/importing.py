@@ -16,10 +16,12 @@ from keystead.api.parameters import Asked, WalletAccountParams
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
-from keystead.operations.wallets import ACCOUNTS_AT_ONCE, account_request, check_new_wallet, keep_wallet
+from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_request
+from keystead.operations.wallets import check_new_wallet, keep_wallet
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
 from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import check_room
 from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
@@ -151,6 +153,7 @@ async def import_private_key(
 ) -> Outcome[ImportPrivateKeyResult]:
     """Keep the private key that the caller sealed to an import target."""
     organization = execution.organization
+    check_room(len(organization.private_keys), 1, execution.limits.private_keys, "private keys")
     check_unique(
         intent.private_key_name,
         ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),

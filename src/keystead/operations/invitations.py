@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
-from keystead.api.enums import AccessType
+from keystead.api.enums import AccessType, TagType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText
@@ -17,7 +17,8 @@ from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Invitation, Put, Remove
-from keystead.organizations.users import check_tags, user_named
+from keystead.organizations.tags import check_tags
+from keystead.organizations.users import user_named
 
 
 class InvitationParams(Asked, frozen=True):
@@ -53,7 +54,7 @@ def create_invitations(execution: Execution, intent: CreateInvitationsIntent) ->
 
 def _new_invitation(execution: Execution, params: InvitationParams, field: str) -> Invitation:
     user_named(execution.organization, params.sender_user_id)
-    check_tags(execution.organization, params.receiver_user_tags, f"{field}.receiverUserTags")
+    check_tags(execution.organization, TagType.USER, params.receiver_user_tags, f"{field}.receiverUserTags")
     return Invitation(
         id=execution.new_id(),
         receiver_user_name=params.receiver_user_name,

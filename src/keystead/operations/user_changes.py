@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
+from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
@@ -16,7 +17,8 @@ from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_may_go, check_still_credentialed
 from keystead.organizations.organization import Passkey, Put, Remove
-from keystead.organizations.users import check_tags, refuse_verification, user_named
+from keystead.organizations.tags import check_tags
+from keystead.organizations.users import refuse_verification, user_named
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""
@@ -47,7 +49,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[Updat
     if intent.user_phone_number is not None:
         user = _with_phone_number(user, intent.user_phone_number)
     if intent.user_tag_ids:
-        check_tags(execution.organization, intent.user_tag_ids, "parameters.userTagIds")
+        check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
     return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=(_changed(execution, user),))
 

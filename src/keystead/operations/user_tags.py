@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
-from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import Tag, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Organization, Put, Remove
+from keystead.organizations.organization import Put, Remove
+from keystead.organizations.tags import check_apart, check_rename, new_tag, tag_named
 from keystead.organizations.users import user_named
 
 
@@ -35,20 +33,15 @@ class CreateUserTagResult(Wire, frozen=True):
 def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcome[CreateUserTagResult]:
     """Make a tag and put it on users."""
     organization = execution.organization
-    tags = organization.tags.values()
-    check_room(len(organization.tags), 1, execution.limits.tags, "tags")
-    check_unique(
-        intent.user_tag_name,
-        ((tag.tag_name, tag.tag_id) for tag in tags if tag.tag_type is TagType.USER),
-        "parameters.userTagName",
-    )
     now = Timestamp.from_ms(execution.now_ms)
-    tag = Tag(
-        tag_id=execution.new_id(),
-        tag_name=intent.user_tag_name,
-        tag_type=TagType.USER,
-        created_at=now,
-        updated_at=now,
+    tag = new_tag(
+        organization,
+        TagType.USER,
+        execution.new_id(),
+        intent.user_tag_name,
+        limits=execution.limits,
+        now_ms=execution.now_ms,
+        field="parameters.userTagName",
     )
     users = [user_named(organization, user_id) for user_id in dict.fromkeys(intent.user_ids)]
     tagged = [replace(user, user_tags=(*user.user_tags, tag.tag_id), updated_at=now) for user in users]
@@ -74,13 +67,9 @@ def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcom
     """Rename a tag, put it on users, take it off users."""
     organization = execution.organization
     now = Timestamp.from_ms(execution.now_ms)
-    tag = _tag_named(organization, intent.user_tag_id)
-    if intent.new_user_tag_name is not None and intent.new_user_tag_name != tag.tag_name:
-        taken = ((other.tag_name, other.tag_id) for other in organization.tags.values())
-        check_unique(intent.new_user_tag_name, taken, "parameters.newUserTagName")
-        tag = replace(tag, tag_name=intent.new_user_tag_name)
-    if both := sorted(set(intent.add_user_ids) & set(intent.remove_user_ids)):
-        raise InvalidRequest(f"invalid request: user {both[0]} is in both `addUserIds` and `removeUserIds`")
+    tag = tag_named(organization, TagType.USER, intent.user_tag_id)
+    name = check_rename(organization, tag, intent.new_user_tag_name, "parameters.newUserTagName")
+    check_apart(intent.add_user_ids, intent.remove_user_ids, "user", ("addUserIds", "removeUserIds"))
     users = {
         user_id: user_named(organization, user_id)
         for user_id in dict.fromkeys((*intent.add_user_ids, *intent.remove_user_ids))
@@ -92,7 +81,7 @@ def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcom
         users[user_id] = _untagged(users[user_id], {tag.tag_id}, now)
     return Outcome(
         result=UpdateUserTagResult(user_tag_id=tag.tag_id),
-        changes=(Put(replace(tag, updated_at=now)), *(Put(user) for user in users.values())),
+        changes=(Put(replace(tag, tag_name=name, updated_at=now)), *(Put(user) for user in users.values())),
     )
 
 
@@ -114,7 +103,7 @@ def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outc
     now = Timestamp.from_ms(execution.now_ms)
     gone = tuple(dict.fromkeys(intent.user_tag_ids))
     for tag_id in gone:
-        _tag_named(organization, tag_id)
+        tag_named(organization, TagType.USER, tag_id)
     tagged = [user for user in organization.users_in_order() if not set(gone).isdisjoint(user.user_tags)]
     return Outcome(
         result=DeleteUserTagsResult(user_tag_ids=gone, user_ids=tuple(user.user_id for user in tagged)),
@@ -128,13 +117,6 @@ def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outc
 def _untagged(user: User, gone: set[str], now: Timestamp) -> User:
     kept = tuple(tag_id for tag_id in user.user_tags if tag_id not in gone)
     return replace(user, user_tags=kept, updated_at=now)
-
-
-def _tag_named(organization: Organization, tag_id: str) -> Tag:
-    tag = organization.tags.get(tag_id)
-    if tag is None or tag.tag_type is not TagType.USER:
-        raise NotFound(f"unable to find user tag {tag_id} in organization {organization.id}")
-    return tag
 
 
 class ListUserTagsRequest(QueryRequest, frozen=True):

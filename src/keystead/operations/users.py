@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
-from keystead.api.enums import AccessType
+from keystead.api.enums import AccessType, TagType
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
     ApiKeyParams,
@@ -41,7 +41,8 @@ from keystead.organizations.credentials import (
 )
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Change, Passkey, Put
-from keystead.organizations.users import check_credential, check_tags, user_named
+from keystead.organizations.tags import check_tags
+from keystead.organizations.users import check_credential, user_named
 
 AT_ONCE = 100
 """Most users that one request may add."""
@@ -213,7 +214,7 @@ def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[U
         else None,
     )
     check_credential(user, execution.organization, field)
-    check_tags(execution.organization, user.user_tags, f"{field}.userTags")
+    check_tags(execution.organization, TagType.USER, user.user_tags, f"{field}.userTags")
     return user, [passkey for _, passkey in registered]
 
 

@@ -1,33 +1,39 @@
-"""Wallets and their accounts: making them with real keys, and reading them."""
+"""Wallets: making them with real keys, renaming, deleting and reading them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
-from keystead.activities.ports import AccountRequest, DerivedAccount, NewWallet
+from keystead.activities.ports import NewWallet
 from keystead.api.decoding import Label
-from keystead.api.enums import Curve
-from keystead.api.errors import InvalidRequest, NotFound, ServiceError
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
+from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
-from keystead.keys.addresses import caip2_prefix, require_encodable
-from keystead.keys.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
-from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
+from keystead.operations.derived_accounts import (
+    ACCOUNTS_AT_ONCE,
+    account_record,
+    account_request,
+    checked_paths,
+)
+from keystead.operations.key_facts import wallet_facts
+from keystead.organizations.attachments import (
+    MNEMONIC_PURPOSE,
+    Attachment,
+    NewAccount,
+    RemovedWalletContents,
+    SealedSecret,
+)
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Organization, Put
-
-ACCOUNTS_AT_ONCE = 1_000
-"""Most accounts that one request may derive."""
+from keystead.organizations.organization import Organization, Put, Remove
+from keystead.organizations.wallets import check_exported, wallet_named
 
 MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""
@@ -81,12 +87,10 @@ class KeptWallet(msgspec.Struct, frozen=True):
 
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
-    wallets = execution.organization.wallets
-    check_room(len(wallets), 1, execution.limits.wallets, "wallets")
-    check_unique(
-        name, ((wallet.wallet_name, wallet.wallet_id) for wallet in wallets.values()), "parameters.walletName"
-    )
-    return _checked_paths(accounts)
+    organization = execution.organization
+    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
+    _check_name_free(organization, name)
+    return checked_paths(accounts)
 
 
 def keep_wallet(
@@ -105,7 +109,7 @@ def keep_wallet(
         wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
     )
     records = tuple(
-        account_record(execution.new_id(), execution.organization.id, wallet, derived, params.name)
+        account_record(execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now)
         for params, derived in zip(accounts, made.accounts, strict=True)
     )
     return KeptWallet(
@@ -118,65 +122,62 @@ def keep_wallet(
     )
 
 
-def account_request(params: WalletAccountParams) -> AccountRequest:
-    return AccountRequest(
-        curve=params.curve,
-        path_format=params.path_format,
-        path=params.path,
-        address_format=params.address_format,
+class UpdateWalletIntent(Asked, frozen=True):
+    wallet_id: Uuid
+    wallet_name: Label | None = None
+
+
+class UpdateWalletResult(Wire, frozen=True):
+    wallet_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_WALLET")
+def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Outcome[UpdateWalletResult]:
+    """Rename a wallet."""
+    organization = execution.organization
+    wallet = wallet_named(organization, intent.wallet_id)
+    name = wallet.wallet_name if intent.wallet_name is None else intent.wallet_name
+    if name != wallet.wallet_name:
+        _check_name_free(organization, name)
+    renamed = replace(wallet, wallet_name=name, updated_at=Timestamp.from_ms(execution.now_ms))
+    return Outcome(result=UpdateWalletResult(wallet_id=wallet.wallet_id), changes=(Put(renamed),))
+
+
+class DeleteWalletsIntent(Asked, frozen=True):
+    """Without `delete_without_export`, each of them must have been exported."""
+
+    wallet_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=100)]
+    delete_without_export: bool | None = None
+
+
+class DeleteWalletsResult(Wire, frozen=True):
+    wallet_ids: tuple[str, ...]
+
+
+def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> Mapping[str, Any]:
+    wallets = organization.wallets
+    return {
+        "wallets": [wallet_facts(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets]
+    }
+
+
+@activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_facts)
+def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome[DeleteWalletsResult]:
+    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+    organization = execution.organization
+    wallets = [wallet_named(organization, wallet_id) for wallet_id in dict.fromkeys(intent.wallet_ids)]
+    check_exported(
+        "wallet",
+        ((wallet.wallet_id, wallet.exported) for wallet in wallets),
+        without_export=intent.delete_without_export,
+        machine_code="WALLET_NOT_EXPORTED",
     )
-
-
-def account_record(
-    account_id: str, organization_id: str, wallet: Wallet, derived: DerivedAccount, name: str | None
-) -> WalletAccount:
-    """The record of a derived account, as old as its wallet."""
-    return WalletAccount(
-        wallet_account_id=account_id,
-        organization_id=organization_id,
-        wallet_id=wallet.wallet_id,
-        curve=derived.request.curve,
-        path_format=derived.request.path_format,
-        path=derived.request.path,
-        address_format=derived.request.address_format,
-        address=derived.address,
-        created_at=wallet.created_at,
-        updated_at=wallet.created_at,
-        public_key=derived.public_key,
-        name=name,
-        caip2_prefix=caip2_prefix(derived.request.address_format),
+    gone = tuple(wallet.wallet_id for wallet in wallets)
+    return Outcome(
+        result=DeleteWalletsResult(wallet_ids=gone),
+        changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
+        attachments=tuple(RemovedWalletContents(wallet_id) for wallet_id in gone),
     )
-
-
-def _checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
-    """The normalized path of each account. Raises InvalidRequest if two would be the same account."""
-    seen: dict[tuple[str, ...], int] = {}
-    paths = []
-    for index, params in enumerate(accounts):
-        path = _checked_path(params, f"parameters.accounts[{index}]")
-        same = seen.setdefault((params.curve, path, params.address_format), index)
-        if same != index:
-            raise InvalidRequest(
-                f"invalid path: field `parameters.accounts[{index}].path`: {params.path} is the path of "
-                f"`parameters.accounts[{same}]` too, with the same curve and address format"
-            )
-        paths.append(path)
-    names = [params.name for params in accounts if params.name is not None]
-    if len(set(names)) != len(names):
-        raise InvalidRequest("invalid request: field `parameters.accounts`: two accounts have the same `name`")
-    return paths
-
-
-def _checked_path(params: WalletAccountParams, field: str) -> str:
-    """The normalized path of an account that can be derived; refusals name the field."""
-    try:
-        require_encodable(params.curve, params.address_format)
-    except ServiceError as refused:
-        raise type(refused)(f"{refused.message} (field `{field}.addressFormat`)") from None
-    try:
-        return comparison_form(params.curve, params.path)
-    except InvalidRequest as refused:
-        raise InvalidRequest(f"{refused.message} (field `{field}.path`)") from None
 
 
 class GetWalletRequest(QueryRequest, frozen=True):
@@ -207,74 +208,6 @@ def list_wallets(reading: Reading, _: ListWalletsRequest) -> ListWalletsResponse
     return ListWalletsResponse(wallets=tuple(reading.organization.wallets_in_order()))
 
 
-class ListWalletAccountsRequest(QueryRequest, frozen=True):
-    """Without `wallet_id`: the accounts of all wallets."""
-
-    wallet_id: Uuid | None = None
-    include_wallet_details: bool | None = None
-    pagination_options: Pagination | None = None
-
-
-class ListWalletAccountsResponse(Wire, frozen=True):
-    accounts: tuple[WalletAccount, ...]
-
-
-@query()
-async def list_wallet_accounts(reading: Reading, request: ListWalletAccountsRequest) -> ListWalletAccountsResponse:
-    """Accounts of a wallet, or of the organization, by page."""
-    organization = reading.organization
-    if request.wallet_id is not None:
-        wallet_named(organization, request.wallet_id)
-    page = page_of(request.pagination_options)
-    accounts = await reading.store.wallet_accounts(organization.id, request.wallet_id, page)
-    if accounts is None:
-        raise unknown_cursor(page)
-    if request.include_wallet_details:
-        accounts = [
-            replace(account, wallet_details=organization.wallets.get(account.wallet_id)) for account in accounts
-        ]
-    return ListWalletAccountsResponse(accounts=tuple(accounts))
-
-
-class GetWalletAccountRequest(QueryRequest, frozen=True):
-    """At least one of `address` and `path`."""
-
-    wallet_id: Uuid
-    address: ShortText | None = None
-    path: Annotated[str, Meta(max_length=4096)] | None = None
-
-
-class GetWalletAccountResponse(Wire, frozen=True):
-    account: WalletAccount
-
-
-@query()
-async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest) -> GetWalletAccountResponse:
-    """One account, by its address, its path, or both."""
-    organization = reading.organization
-    wallet_named(organization, request.wallet_id)
-    if request.address is None and request.path is None:
-        raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
-    for path in _normalized_paths(request.path):
-        account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
-        if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):
-            return GetWalletAccountResponse(account=account)
-    asked = request.address if request.address is not None else request.path
-    raise NotFound(f"Could not find wallet account {asked!r} in wallet {request.wallet_id}")
-
-
-def _normalized_paths(path: str | None) -> list[str | None]:
-    """What a path may be stored as, depending on the account's curve. Raises InvalidRequest, naming the field."""
-    if path is None:
-        return [None]
-    try:
-        return list(dict.fromkeys(comparison_form(curve, path) for curve in Curve))
-    except InvalidRequest as refused:
-        raise InvalidRequest(f"{refused.message} (field `path`)") from None
-
-
-def wallet_named(organization: Organization, wallet_id: str) -> Wallet:
-    wallet = organization.wallets.get(wallet_id)
-    if wallet is None:
-        raise NotFound(f"unable to find wallet {wallet_id} in organization {organization.id}")
-    return wallet
+def _check_name_free(organization: Organization, name: str) -> None:
+    taken = ((wallet.wallet_name, wallet.wallet_id) for wallet in organization.wallets.values())
+    check_unique(name, taken, "parameters.walletName")

@@ -42,6 +42,24 @@ class StoredAccount(msgspec.Struct, frozen=True):
     exported: bool = False
 
 
+class ChangedAccount(msgspec.Struct, frozen=True):
+    """A wallet account in the place of the one of the same id. Its path, address and wallet stay."""
+
+    account: WalletAccount
+    normalized_path: str
+    exported: bool
+
+
+class RemovedAccount(msgspec.Struct, frozen=True):
+    account: WalletAccount
+
+
+class RemovedWalletContents(msgspec.Struct, frozen=True):
+    """All accounts of a wallet go, what they are found by, and its sealed secret."""
+
+    wallet_id: str
+
+
 class SealedSecret(msgspec.Struct, frozen=True):
     """Secret material of the record `record_id`; `purpose` says what it is, e.g. "wallet-mnemonic"."""
 
@@ -50,8 +68,23 @@ class SealedSecret(msgspec.Struct, frozen=True):
     sealed: Sealed
 
 
+class RemovedSecret(msgspec.Struct, frozen=True):
+    record_id: str
+    purpose: str
+
+
 class Dissolution(msgspec.Struct, frozen=True):
     """Everything that the organization has in these tables and in the index of look-ups goes: it was deleted."""
 
 
-Attachment = InterfaceText | RemovedInterfaceText | NewAccount | SealedSecret | Dissolution
+Attachment = (
+    InterfaceText
+    | RemovedInterfaceText
+    | NewAccount
+    | ChangedAccount
+    | RemovedAccount
+    | RemovedWalletContents
+    | SealedSecret
+    | RemovedSecret
+    | Dissolution
+)

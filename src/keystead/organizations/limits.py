@@ -15,6 +15,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     users: int = 10_000
     wallets: int = 10_000
+    private_keys: int = 1_000
     contract_interfaces: int = 1_000
     tags: int = 1_000
     policies: int = 1_000

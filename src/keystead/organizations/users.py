@@ -35,13 +35,6 @@ def check_credential(user: User, organization: Organization, field: str) -> None
         )
 
 
-def check_tags(organization: Organization, tag_ids: Iterable[str], field: str) -> None:
-    """Raise NotFound for the first id that is no tag of this organization."""
-    for tag_id in tag_ids:
-        if tag_id not in organization.tags:
-            raise NotFound(f"field `{field}`: unable to find tag {tag_id} in organization {organization.id}")
-
-
 def refuse_verification(verification_token: str | None) -> None:
     """Verified contacts come with the logins; until then a token is refused rather than ignored."""
     if verification_token:

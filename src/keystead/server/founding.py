@@ -19,7 +19,7 @@ from keystead.api.rendering import encode
 from keystead.keys.paths import comparison_form
 from keystead.keys.sealing import MasterKey
 from keystead.keys.signer import LocalSigner
-from keystead.operations.wallets import account_record
+from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
@@ -126,7 +126,10 @@ async def found(
             mnemonic=DEVELOPMENT_MNEMONIC,
             accounts=requests,
         )
-        accounts = [account_record(new_id(), organization_id, wallet, derived, None) for derived in made.accounts]
+        accounts = [
+            account_record(new_id(), organization_id, wallet.wallet_id, derived, None, wallet.created_at)
+            for derived in made.accounts
+        ]
         records.append(wallet)
         attachments.append(SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic))
         attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]

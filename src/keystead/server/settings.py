@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 268_435_456
     limit_users: Annotated[int, Meta(description="Most users of an organization.", ge=0)] = 10_000
     limit_wallets: Annotated[int, Meta(description="Most wallets of an organization.", ge=0)] = 10_000
+    limit_private_keys: Annotated[int, Meta(description="Most private keys of an organization.", ge=0)] = 1_000
     limit_contract_interfaces: Annotated[
         int, Meta(description="Most contract interfaces of an organization.", ge=0)
     ] = 1_000

@@ -215,6 +215,29 @@ class DatabaseStore(ABC):
         )
         return rows.stored_account_from(found[0]) if found else None
 
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_at,
+            organization_id=organization_id,
+            wallet_id=wallet_id,
+            paths=self._dialect.listed(normalized_paths),
+        )
+        return [rows.stored_account_from(row) for row in found]
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_called, organization_id=organization_id, names=self._dialect.listed(names)
+        )
+        return [rows.stored_account_from(row) for row in found]
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._dialect.listed(account_ids)
+        )
+        return [rows.stored_account_from(row) for row in found]
+
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
         found = await self._select(
             self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose

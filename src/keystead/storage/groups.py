@@ -11,10 +11,17 @@ import msgspec
 
 from keystead.storage import tables
 from keystead.storage.dialects import Row
-from keystead.storage.steps import Move, Revision, Rows
+from keystead.storage.steps import Move, Revision, Rows, WalletContents
 
 _KEY_LENGTHS = {
-    table.name: len(table.primary_key.columns) for table in (tables.record, tables.interface_text, tables.lookup)
+    table.name: len(table.primary_key.columns)
+    for table in (
+        tables.record,
+        tables.interface_text,
+        tables.wallet_account,
+        tables.sealed_secret,
+        tables.lookup,
+    )
 }
 """Tables in which a later commit may replace or delete what an earlier one wrote: how long their keys are."""
 
@@ -31,6 +38,7 @@ class Group(msgspec.Struct, frozen=True):
     rows: dict[str, list[Row]]
     gone: dict[str, list[Row]]
     dissolved: list[str]
+    emptied: list[WalletContents]
 
 
 def gather(commits: Iterable[Rows]) -> Group | None:
@@ -45,6 +53,7 @@ def gather(commits: Iterable[Rows]) -> Group | None:
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
     dissolved: list[str] = []
+    emptied: list[WalletContents] = []
     for commit in commits:
         if (move := commit.move) is not None:
             if (earlier := moves.get(move.key())) is not None:
@@ -64,6 +73,7 @@ def gather(commits: Iterable[Rows]) -> Group | None:
             else:
                 rows.setdefault(table, []).append(row)
         dissolved.extend(commit.dissolved)
+        emptied.extend(commit.emptied)
     gone: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
@@ -73,7 +83,12 @@ def gather(commits: Iterable[Rows]) -> Group | None:
     if "activity" in rows:
         rows["activity"].sort(key=_organization_and_fingerprint)
     return Group(
-        [moves[key] for key in sorted(moves)], [revisions[key] for key in sorted(revisions)], rows, gone, dissolved
+        [moves[key] for key in sorted(moves)],
+        [revisions[key] for key in sorted(revisions)],
+        rows,
+        gone,
+        dissolved,
+        emptied,
     )
 
 

@@ -31,6 +31,7 @@ from keystead.storage.writes import (
     dissolution,
     organization_swap,
     postgres_inserts,
+    wallet_emptying,
 )
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
@@ -56,6 +57,7 @@ class PostgresCommitter:
         self._inserts = postgres_inserts(dialect)
         self._deletions = deletions(dialect)
         self._dissolution = dissolution(dialect)
+        self._emptying = wallet_emptying(dialect)
         self._settle = settle
         self._lanes: list[asyncio.Queue[Pending | None]] = [asyncio.Queue() for _ in range(lanes)]
         self._tasks = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
@@ -126,6 +128,9 @@ class PostgresCommitter:
                     return IF_SKIPPED[table]
         for table, keys in group.gone.items():
             await connection.executemany(self._deletions[table], keys)
+        for contents in group.emptied:
+            for statement in self._emptying:
+                await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
         for organization_id in group.dissolved:
             for sql in self._dissolution:
                 await connection.execute(sql, organization_id)

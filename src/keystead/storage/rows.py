@@ -18,11 +18,16 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import AppProof, Evaluation, Status, Vote, WalletAccount
 from keystead.organizations.addresses import stored_form
 from keystead.organizations.attachments import (
+    MNEMONIC_PURPOSE,
     Attachment,
+    ChangedAccount,
     Dissolution,
     InterfaceText,
     NewAccount,
+    RemovedAccount,
     RemovedInterfaceText,
+    RemovedSecret,
+    RemovedWalletContents,
     SealedSecret,
     StoredAccount,
 )
@@ -38,7 +43,7 @@ from keystead.organizations.organization import (
 )
 from keystead.storage import tables
 from keystead.storage.dialects import Row
-from keystead.storage.steps import Move, Revision, Rows
+from keystead.storage.steps import Move, Revision, Rows, WalletContents
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
@@ -79,7 +84,8 @@ def of_commit(commit: Commit) -> Rows:
         rows.extend(("vote", _vote_row(activity, vote)) for vote in votes.values())
     rows.extend(("policy_evaluation", _evaluation_row(evaluation)) for evaluation in commit.evaluations)
     is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
-    return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else ())
+    emptied = () if change is None else tuple(_emptied(change))
+    return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else (), emptied)
 
 
 def of_founding(
@@ -107,18 +113,32 @@ def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
     for one in change.changes:
         yield "record", _record_row(after, one)
     for attachment in change.attachments:
-        if not isinstance(attachment, RemovedInterfaceText | Dissolution):
+        if isinstance(attachment, InterfaceText | NewAccount | ChangedAccount | SealedSecret):
             yield _attachment_row(after.id, attachment)
     for lookup in change.lookups:
         yield "lookup", _lookup_row(after, lookup)
 
 
 def _gone(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
+    organization_id = change.after.id
     for attachment in change.attachments:
-        if isinstance(attachment, RemovedInterfaceText):
-            yield "interface_text", (change.after.id, attachment.contract_interface_id)
+        match attachment:
+            case RemovedInterfaceText(interface_id):
+                yield "interface_text", (organization_id, interface_id)
+            case RemovedAccount(account):
+                yield "wallet_account", (organization_id, account.wallet_account_id)
+            case RemovedSecret(record_id, purpose):
+                yield "sealed_secret", (organization_id, record_id, purpose)
+            case RemovedWalletContents(wallet_id):
+                yield "sealed_secret", (organization_id, wallet_id, MNEMONIC_PURPOSE)
     for lookup in change.forgotten:
         yield "lookup", _lookup_row(change.after, lookup)
+
+
+def _emptied(change: OrganizationChange) -> Iterable[WalletContents]:
+    for attachment in change.attachments:
+        if isinstance(attachment, RemovedWalletContents):
+            yield WalletContents(change.after.id, attachment.wallet_id)
 
 
 def _organization_row(organization: Organization) -> Row:
@@ -178,25 +198,33 @@ def _evaluation_row(evaluation: Evaluation) -> Row:
     return (evaluation.organization_id, evaluation.activity_id, evaluation.id, _encode(evaluation))
 
 
-def _attachment_row(organization_id: str, attachment: InterfaceText | NewAccount | SealedSecret) -> tuple[str, Row]:
+def _attachment_row(
+    organization_id: str, attachment: InterfaceText | NewAccount | ChangedAccount | SealedSecret
+) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
             return "interface_text", (organization_id, contract_interface_id, text.encode())
         case NewAccount(account, normalized_path):
-            return "wallet_account", (
-                organization_id,
-                account.wallet_account_id,
-                account.wallet_id,
-                normalized_path,
-                account.curve.value,
-                account.address_format.value,
-                stored_form(account.address_format, account.address),
-                account.name,
-                False,
-                _encode(account),
-            )
+            return "wallet_account", _account_row(organization_id, account, normalized_path, exported=False)
+        case ChangedAccount(account, normalized_path, exported):
+            return "wallet_account", _account_row(organization_id, account, normalized_path, exported=exported)
         case SealedSecret(record_id, purpose, sealed):
             return "sealed_secret", (organization_id, record_id, purpose, sealed.key_id, sealed.ciphertext)
+
+
+def _account_row(organization_id: str, account: WalletAccount, normalized_path: str, *, exported: bool) -> Row:
+    return (
+        organization_id,
+        account.wallet_account_id,
+        account.wallet_id,
+        normalized_path,
+        account.curve.value,
+        account.address_format.value,
+        stored_form(account.address_format, account.address),
+        account.name,
+        exported,
+        _encode(account),
+    )
 
 
 def _lookup_row(organization: Organization, lookup: Lookup) -> Row:

@@ -31,6 +31,7 @@ from keystead.storage.writes import (
     dissolution,
     organization_swap,
     sqlite_inserts,
+    wallet_emptying,
 )
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
@@ -58,6 +59,7 @@ class SqliteWriter:
         self._inserts = sqlite_inserts(dialect)
         self._deletions = deletions(dialect)
         self._dissolution = dissolution(dialect)
+        self._emptying = wallet_emptying(dialect)
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -149,6 +151,9 @@ class SqliteWriter:
                     return IF_SKIPPED[table]
         for table, keys in group.gone.items():
             connection.executemany(self._deletions[table], keys)
+        for contents in group.emptied:
+            for statement in self._emptying:
+                connection.execute(statement.sql, statement.arguments(contents.parameters()))
         for organization_id in group.dissolved:
             for sql in self._dissolution:
                 connection.execute(sql, (organization_id,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, column, func, select, table
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, column, func, select, table
 
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import (
@@ -50,6 +50,9 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     interface_text: Statement
     interface_texts_of: Statement
     account_with_address: Statement
+    accounts_at: Statement
+    accounts_called: Statement
+    accounts_of_ids: Statement
     sealed_secret: Statement
     has_account: Statement
     has_account_of_wallet: Statement
@@ -105,14 +108,18 @@ def reads(dialect: Dialect) -> Reads:
             )
         ),
         account_with_address=dialect.compile(
-            select(wallet_account.c.body, wallet_account.c.exported)
-            .where(
-                wallet_account.c.organization_id == _ORGANIZATION_ID,
-                dialect.is_among(wallet_account.c.address, "addresses"),
-            )
+            _stored_accounts(dialect.is_among(wallet_account.c.address, "addresses"))
             .order_by(wallet_account.c.id)
             .limit(bindparam("limit"))
         ),
+        accounts_at=dialect.compile(
+            _stored_accounts(
+                wallet_account.c.wallet_id == bindparam("wallet_id"),
+                dialect.is_among(wallet_account.c.normalized_path, "paths"),
+            )
+        ),
+        accounts_called=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.name, "names"))),
+        accounts_of_ids=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.id, "ids"))),
         sealed_secret=dialect.compile(
             select(sealed_secret.c.key_id, sealed_secret.c.ciphertext).where(
                 sealed_secret.c.organization_id == _ORGANIZATION_ID,
@@ -162,6 +169,12 @@ def _records(dialect: Dialect, which: ColumnElement[bool]) -> Statement:
         select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.id, record.c.body)
         .select_from(organization.outerjoin(record, of_organization))
         .where(organization.c.id == _ID)
+    )
+
+
+def _stored_accounts(*wanted: ColumnElement[bool]) -> Select[Any]:
+    return select(wallet_account.c.body, wallet_account.c.exported).where(
+        wallet_account.c.organization_id == _ORGANIZATION_ID, *wanted
     )
 
 

@@ -62,11 +62,21 @@ class Revision(msgspec.Struct, frozen=True):
         return (self.organization_id, self.activity_id, self.before)
 
 
+class WalletContents(msgspec.Struct, frozen=True):
+    """A wallet whose accounts all go."""
+
+    organization_id: str
+    wallet_id: str
+
+    def parameters(self) -> dict[str, str]:
+        return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
+
+
 class Rows(msgspec.Struct, frozen=True):
     """What one commit writes: (table, row in the order of the table's columns), and the steps it stands on.
 
-    `gone` are (table, key) of rows to delete; a row of the same key is written after that. Of the `dissolved`
-    organizations all rows beside their records go.
+    `gone` are (table, key) of rows to delete; a row of the same key is written after that. The accounts of the
+    `emptied` wallets go; of the `dissolved` organizations all rows beside their records.
     """
 
     rows: list[tuple[str, Row]]
@@ -74,3 +84,4 @@ class Rows(msgspec.Struct, frozen=True):
     move: Move | None = None
     revision: Revision | None = None
     dissolved: tuple[str, ...] = ()
+    emptied: tuple[WalletContents, ...] = ()

@@ -29,6 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
 from keystead.activities.store import CommitOutcome
+from keystead.organizations.lookups import LookupKind
 from keystead.storage.dialects import Dialect, PostgresDialect, SqliteDialect, Statement
 from keystead.storage.tables import (
     ACTIVITY_CHANGES,
@@ -62,7 +63,7 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (policy_evaluation, IfThere.FAIL),
     (record, IfThere.REPLACE),
     (interface_text, IfThere.FAIL),
-    (wallet_account, IfThere.FAIL),
+    (wallet_account, IfThere.REPLACE),
     (sealed_secret, IfThere.FAIL),
     (lookup, IfThere.SKIP),
 )
@@ -141,7 +142,7 @@ def deletions(dialect: Dialect) -> dict[str, str]:
         table.name: dialect.compile(
             delete(table).where(*[c == bindparam(c.name) for c in table.primary_key.columns])
         ).sql
-        for table in (interface_text, lookup)
+        for table in (interface_text, wallet_account, sealed_secret, lookup)
     }
 
 
@@ -154,6 +155,19 @@ def dissolution(dialect: Dialect) -> tuple[str, ...]:
         for table in (interface_text, wallet_account, sealed_secret, lookup)
     ]
     return tuple(dialect.compile(statement).sql for statement in (detached, *emptied))
+
+
+def wallet_emptying(dialect: Dialect) -> tuple[Statement, ...]:
+    """What takes all accounts of a wallet away, and what they are found by. Parameters: `steps.WalletContents`."""
+    organization_id: BindParameter[str] = bindparam("organization_id")
+    wallet_id: BindParameter[str] = bindparam("wallet_id")
+    of_it = (wallet_account.c.organization_id == organization_id, wallet_account.c.wallet_id == wallet_id)
+    found_by = delete(lookup).where(
+        lookup.c.organization_id == organization_id,
+        lookup.c.kind == LookupKind.WALLET_ACCOUNT_ADDRESS.value,
+        lookup.c.holder_id.in_(select(wallet_account.c.id).where(*of_it)),
+    )
+    return (dialect.compile(found_by), dialect.compile(delete(wallet_account).where(*of_it)))
 
 
 def sqlite_inserts(dialect: SqliteDialect) -> dict[str, dict[int, str]]:

@@ -1,0 +1,40 @@
+"""What policies see of wallets, their accounts and private keys: `wallet`, `wallet_account`, `private_key`.
+
+Not here: which activity fills which keyword (its own module), the types of the fields (`policies.namespaces`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystead.api.records import PrivateKey, Wallet, WalletAccount
+from keystead.keys.paths import HARDENED, parse_path
+
+
+def wallet_facts(wallet: Wallet) -> dict[str, Any]:
+    return {
+        "id": wallet.wallet_id,
+        "label": wallet.wallet_name,
+        "imported": wallet.imported,
+        "exported": wallet.exported,
+    }
+
+
+def wallet_account_facts(account: WalletAccount) -> dict[str, Any]:
+    """The path as it was asked for, level by level."""
+    segments = parse_path(account.path)
+    return {
+        "address": account.address,
+        "path_indexes": [segment & ~HARDENED for segment in segments],
+        "path_hardened": [bool(segment & HARDENED) for segment in segments],
+    }
+
+
+def private_key_facts(key: PrivateKey) -> dict[str, Any]:
+    return {
+        "id": key.private_key_id,
+        "label": key.private_key_name,
+        "tags": list(key.private_key_tags),
+        "imported": key.imported,
+        "exported": key.exported,
+    }

@@ -1,0 +1,189 @@
+"""Private keys of their own, outside any wallet: making, deleting and reading them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.api.decoding import Label
+from keystead.api.enums import AddressFormat, Curve, TagType
+from keystead.api.errors import InvalidRequest, ServiceError
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
+from keystead.keys.addresses import require_encodable
+from keystead.operations.declare import Reading, activity, older, query
+from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
+from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import check_room
+from keystead.organizations.organization import Put, Remove
+from keystead.organizations.tags import check_tags
+from keystead.organizations.wallets import check_exported, private_key_named
+
+KEYS_AT_ONCE = 100
+"""Most private keys that one request may make or delete."""
+
+
+class PrivateKeyParams(Asked, frozen=True):
+    private_key_name: Label
+    curve: Curve
+    private_key_tags: Annotated[tuple[Uuid, ...], Meta(max_length=100)]
+    address_formats: Annotated[tuple[AddressFormat, ...], Meta(max_length=len(AddressFormat))]
+
+
+PrivateKeysParams = Annotated[tuple[PrivateKeyParams, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
+
+
+class CreatePrivateKeysIntentV2(Asked, frozen=True):
+    private_keys: PrivateKeysParams
+
+
+class CreatePrivateKeysIntent(Asked, frozen=True):
+    private_keys: PrivateKeysParams
+
+
+class PrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+class CreatePrivateKeysResultV2(Wire, frozen=True):
+    private_keys: tuple[PrivateKeyResult, ...]
+
+
+class CreatePrivateKeysResult(Wire, frozen=True):
+    private_key_ids: tuple[str, ...]
+
+
+def _from_v1(intent: CreatePrivateKeysIntent) -> CreatePrivateKeysIntentV2:
+    return CreatePrivateKeysIntentV2(private_keys=intent.private_keys)
+
+
+def _as_v1(result: CreatePrivateKeysResultV2) -> CreatePrivateKeysResult:
+    return CreatePrivateKeysResult(private_key_ids=tuple(made.private_key_id for made in result.private_keys))
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    accepts=(older("ACTIVITY_TYPE_CREATE_PRIVATE_KEYS", _from_v1, result=_as_v1),),
+)
+async def create_private_keys(
+    execution: Execution, intent: CreatePrivateKeysIntentV2
+) -> Outcome[CreatePrivateKeysResultV2]:
+    """Make private keys, sealed at rest, each with its addresses."""
+    organization, asked = execution.organization, intent.private_keys
+    check_room(len(organization.private_keys), len(asked), execution.limits.private_keys, "private keys")
+    names = [(key.private_key_name, key.private_key_id) for key in organization.private_keys.values()]
+    for index, params in enumerate(asked):
+        field = f"parameters.privateKeys[{index}]"
+        check_unique(params.private_key_name, names, f"{field}.privateKeyName")
+        names.append((params.private_key_name, f"`{field}` too"))
+        check_tags(organization, TagType.PRIVATE_KEY, params.private_key_tags, f"{field}.privateKeyTags")
+        _check_formats(params, f"{field}.addressFormats")
+    now = Timestamp.from_ms(execution.now_ms)
+    keys: list[PrivateKey] = []
+    secrets: list[SealedSecret] = []
+    for params in asked:
+        private_key_id = execution.new_id()
+        made = await execution.signer.create_private_key(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            private_key_id=private_key_id,
+            curve=params.curve,
+            address_formats=params.address_formats,
+        )
+        keys.append(
+            PrivateKey(
+                private_key_id=private_key_id,
+                public_key=made.public_key,
+                private_key_name=params.private_key_name,
+                curve=params.curve,
+                addresses=tuple(
+                    PrivateKeyAddress(format=address_format, address=address)
+                    for address_format, address in zip(params.address_formats, made.addresses, strict=True)
+                ),
+                private_key_tags=tuple(dict.fromkeys(params.private_key_tags)),
+                created_at=now,
+                updated_at=now,
+                exported=False,
+                imported=False,
+            )
+        )
+        secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.sealed))
+    return Outcome(
+        result=CreatePrivateKeysResultV2(
+            private_keys=tuple(PrivateKeyResult(key.private_key_id, key.addresses) for key in keys)
+        ),
+        changes=tuple(Put(key) for key in keys),
+        attachments=tuple(secrets),
+    )
+
+
+def _check_formats(params: PrivateKeyParams, field: str) -> None:
+    if len(set(params.address_formats)) != len(params.address_formats):
+        raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
+    for address_format in params.address_formats:
+        try:
+            require_encodable(params.curve, address_format)
+        except ServiceError as refused:
+            raise type(refused)(f"{refused.message} (field `{field}`)") from None
+
+
+class DeletePrivateKeysIntent(Asked, frozen=True):
+    """Without `delete_without_export`, each of them must have been exported."""
+
+    private_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
+    delete_without_export: bool | None = None
+
+
+class DeletePrivateKeysResult(Wire, frozen=True):
+    private_key_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEYS")
+def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -> Outcome[DeletePrivateKeysResult]:
+    """Delete private keys, all or none: they go for good."""
+    organization = execution.organization
+    keys = [private_key_named(organization, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
+    check_exported(
+        "private key",
+        ((key.private_key_id, key.exported) for key in keys),
+        without_export=intent.delete_without_export,
+        machine_code="PRIVATE_KEY_NOT_EXPORTED",
+    )
+    gone = tuple(key.private_key_id for key in keys)
+    return Outcome(
+        result=DeletePrivateKeysResult(private_key_ids=gone),
+        changes=tuple(Remove(PrivateKey, key_id) for key_id in gone),
+        attachments=tuple(RemovedSecret(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
+    )
+
+
+class GetPrivateKeyRequest(QueryRequest, frozen=True):
+    private_key_id: Uuid
+
+
+class GetPrivateKeyResponse(Wire, frozen=True):
+    private_key: PrivateKey
+
+
+@query()
+def get_private_key(reading: Reading, request: GetPrivateKeyRequest) -> GetPrivateKeyResponse:
+    """One private key: its public half and its addresses."""
+    return GetPrivateKeyResponse(private_key=private_key_named(reading.organization, request.private_key_id))
+
+
+class ListPrivateKeysRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListPrivateKeysResponse(Wire, frozen=True):
+    private_keys: tuple[PrivateKey, ...]
+
+
+@query(of_version=True)
+def list_private_keys(reading: Reading, _: ListPrivateKeysRequest) -> ListPrivateKeysResponse:
+    """All private keys of the organization: their public halves and their addresses."""
+    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys_in_order()))

@@ -1,0 +1,287 @@
+"""Accounts of wallets: deriving, renaming, deleting and reading them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Informed, Outcome
+from keystead.activities.gathering import Gathering
+from keystead.api.decoding import Label
+from keystead.api.enums import Curve
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
+from keystead.api.records import Timestamp, WalletAccount, Wire
+from keystead.keys.paths import comparison_form
+from keystead.operations.declare import Reading, activity, query
+from keystead.operations.derived_accounts import (
+    ACCOUNTS_AT_ONCE,
+    account_record,
+    account_request,
+    checked_paths,
+)
+from keystead.operations.pages import page_of, unknown_cursor
+from keystead.organizations.attachments import (
+    MNEMONIC_PURPOSE,
+    ChangedAccount,
+    NewAccount,
+    RemovedAccount,
+    StoredAccount,
+)
+from keystead.organizations.labels import check_unique
+from keystead.organizations.organization import Put, Sealed
+from keystead.organizations.wallets import check_exported, is_exported, wallet_named
+
+
+class CreateWalletAccountsIntent(Asked, frozen=True):
+    """Without `persist`, or with true, the accounts are kept; with false their addresses are only told."""
+
+    wallet_id: Uuid
+    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
+    persist: bool | None = None
+
+
+class CreateWalletAccountsResult(Wire, frozen=True):
+    addresses: tuple[str, ...]
+
+
+class WalletAtHand(msgspec.Struct, frozen=True):
+    """A wallet's sealed mnemonic, and the accounts whose paths or names are asked for again."""
+
+    sealed_mnemonic: Sealed
+    same_path: tuple[StoredAccount, ...]
+    same_name: tuple[StoredAccount, ...]
+
+
+async def _wallet_at_hand(gathering: Gathering, intent: CreateWalletAccountsIntent) -> WalletAtHand:
+    organization, store = gathering.organization, gathering.store
+    wallet_named(organization, intent.wallet_id)
+    sealed = await store.sealed_secret(organization.id, intent.wallet_id, MNEMONIC_PURPOSE)
+    if sealed is None:
+        raise NotFound(f"unable to find the mnemonic of wallet {intent.wallet_id}")
+    if intent.persist is False:
+        return WalletAtHand(sealed, (), ())
+    paths = list(dict.fromkeys(checked_paths(intent.accounts)))
+    names = [params.name for params in intent.accounts if params.name is not None]
+    return WalletAtHand(
+        sealed,
+        tuple(await store.accounts_at(organization.id, intent.wallet_id, paths) if paths else ()),
+        tuple(await store.accounts_called(organization.id, names) if names else ()),
+    )
+
+
+@activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", gather=_wallet_at_hand)
+async def create_wallet_accounts(
+    execution: Informed[WalletAtHand], intent: CreateWalletAccountsIntent
+) -> Outcome[CreateWalletAccountsResult]:
+    """Derive accounts of a wallet, and keep them unless told otherwise."""
+    organization, at_hand = execution.organization, execution.gathered
+    wallet = wallet_named(organization, intent.wallet_id)
+    normalized_paths = checked_paths(intent.accounts)
+    _check_free(intent.accounts, normalized_paths, at_hand)
+    derived = await execution.signer.derive_accounts(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        wallet_id=wallet.wallet_id,
+        sealed_mnemonic=at_hand.sealed_mnemonic,
+        accounts=[account_request(params) for params in intent.accounts],
+    )
+    now = Timestamp.from_ms(execution.now_ms)
+    accounts = tuple(
+        account_record(execution.new_id(), organization.id, wallet.wallet_id, each, params.name, now)
+        for params, each in zip(intent.accounts, derived, strict=True)
+    )
+    result = CreateWalletAccountsResult(addresses=tuple(account.address for account in accounts))
+    if intent.persist is False or not accounts:
+        return Outcome(result=result, derived=accounts)
+    return Outcome(
+        result=result,
+        # The wallet is put, too: whoever deletes it at the same moment and this cannot both succeed.
+        changes=(Put(replace(wallet, updated_at=now)),),
+        attachments=tuple(
+            NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)
+        ),
+        derived=accounts,
+    )
+
+
+def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], at_hand: WalletAtHand) -> None:
+    """Raise InvalidRequest, naming the field, if an account has the path or the name already."""
+    taken = {
+        (held.curve, comparison_form(held.curve, held.path), held.address_format): held.wallet_account_id
+        for held in (stored.account for stored in at_hand.same_path)
+    }
+    named = [(stored.account.name or "", stored.account.wallet_account_id) for stored in at_hand.same_name]
+    for index, (params, path) in enumerate(zip(accounts, paths, strict=True)):
+        if (holder := taken.get((params.curve, path, params.address_format))) is not None:
+            raise InvalidRequest(
+                f"invalid path: field `parameters.accounts[{index}].path`: {params.path} is the path of wallet "
+                f"account {holder} too, with the same curve and address format"
+            )
+        if params.name is not None:
+            check_unique(params.name, named, f"parameters.accounts[{index}].name")
+
+
+class UpdateWalletAccountNameIntent(Asked, frozen=True):
+    wallet_account_id: Uuid
+    name: Label
+
+
+class UpdateWalletAccountNameResult(Wire, frozen=True):
+    wallet_account_id: str
+
+
+class AccountToRename(msgspec.Struct, frozen=True):
+    stored: StoredAccount
+    same_name: tuple[StoredAccount, ...]
+
+
+async def _account_to_rename(gathering: Gathering, intent: UpdateWalletAccountNameIntent) -> AccountToRename:
+    organization_id, store = gathering.organization.id, gathering.store
+    (stored,) = _in_order(
+        (intent.wallet_account_id,), await store.accounts_of_ids(organization_id, [intent.wallet_account_id])
+    )
+    return AccountToRename(stored, tuple(await store.accounts_called(organization_id, [intent.name])))
+
+
+@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", gather=_account_to_rename)
+def update_wallet_account_name(
+    execution: Informed[AccountToRename], intent: UpdateWalletAccountNameIntent
+) -> Outcome[UpdateWalletAccountNameResult]:
+    """Name a wallet account."""
+    stored, now = execution.gathered.stored, Timestamp.from_ms(execution.now_ms)
+    account = stored.account
+    others = (each.account for each in execution.gathered.same_name)
+    named = [(each.name or "", each.wallet_account_id) for each in others]
+    check_unique(intent.name, [each for each in named if each[1] != account.wallet_account_id], "parameters.name")
+    wallet = wallet_named(execution.organization, account.wallet_id)
+    renamed = replace(account, name=intent.name, updated_at=now)
+    path = comparison_form(account.curve, account.path)
+    return Outcome(
+        result=UpdateWalletAccountNameResult(wallet_account_id=account.wallet_account_id),
+        changes=(Put(replace(wallet, updated_at=now)),),
+        attachments=(ChangedAccount(renamed, path, stored.exported),),
+    )
+
+
+class DeleteWalletAccountsIntent(Asked, frozen=True):
+    """Without `delete_without_export`, each of them must have been exported, or its wallet."""
+
+    wallet_account_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=ACCOUNTS_AT_ONCE)]
+    delete_without_export: bool | None = None
+
+
+class DeleteWalletAccountsResult(Wire, frozen=True):
+    wallet_account_ids: tuple[str, ...]
+
+
+async def _accounts_to_delete(
+    gathering: Gathering, intent: DeleteWalletAccountsIntent
+) -> tuple[StoredAccount, ...]:
+    asked = tuple(dict.fromkeys(intent.wallet_account_ids))
+    return _in_order(asked, await gathering.store.accounts_of_ids(gathering.organization.id, asked))
+
+
+@activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", gather=_accounts_to_delete)
+def delete_wallet_accounts(
+    execution: Informed[tuple[StoredAccount, ...]], intent: DeleteWalletAccountsIntent
+) -> Outcome[DeleteWalletAccountsResult]:
+    """Delete wallet accounts, all or none. Their wallet can derive them again."""
+    organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
+    wallets = {
+        stored.account.wallet_id: wallet_named(organization, stored.account.wallet_id)
+        for stored in execution.gathered
+    }
+    check_exported(
+        "wallet account",
+        ((stored.account.wallet_account_id, is_exported(stored, organization)) for stored in execution.gathered),
+        without_export=intent.delete_without_export,
+        machine_code="WALLET_ACCOUNT_NOT_EXPORTED",
+    )
+    accounts = [stored.account for stored in execution.gathered]
+    return Outcome(
+        result=DeleteWalletAccountsResult(
+            wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
+        ),
+        changes=tuple(Put(replace(wallet, updated_at=now)) for wallet in wallets.values()),
+        attachments=tuple(RemovedAccount(account) for account in accounts),
+    )
+
+
+def _in_order(account_ids: tuple[str, ...], found: list[StoredAccount]) -> tuple[StoredAccount, ...]:
+    """The accounts in the order of their ids as asked for. Raises InvalidRequest for one that is not there."""
+    by_id = {stored.account.wallet_account_id: stored for stored in found}
+    for account_id in account_ids:
+        if account_id not in by_id:
+            raise InvalidRequest(f"wallet account not part of your organization: {account_id}")
+    return tuple(by_id[account_id] for account_id in account_ids)
+
+
+class ListWalletAccountsRequest(QueryRequest, frozen=True):
+    """Without `wallet_id`: the accounts of all wallets."""
+
+    wallet_id: Uuid | None = None
+    include_wallet_details: bool | None = None
+    pagination_options: Pagination | None = None
+
+
+class ListWalletAccountsResponse(Wire, frozen=True):
+    accounts: tuple[WalletAccount, ...]
+
+
+@query()
+async def list_wallet_accounts(reading: Reading, request: ListWalletAccountsRequest) -> ListWalletAccountsResponse:
+    """Accounts of a wallet, or of the organization, by page."""
+    organization = reading.organization
+    if request.wallet_id is not None:
+        wallet_named(organization, request.wallet_id)
+    page = page_of(request.pagination_options)
+    accounts = await reading.store.wallet_accounts(organization.id, request.wallet_id, page)
+    if accounts is None:
+        raise unknown_cursor(page)
+    if request.include_wallet_details:
+        accounts = [
+            replace(account, wallet_details=organization.wallets.get(account.wallet_id)) for account in accounts
+        ]
+    return ListWalletAccountsResponse(accounts=tuple(accounts))
+
+
+class GetWalletAccountRequest(QueryRequest, frozen=True):
+    """At least one of `address` and `path`."""
+
+    wallet_id: Uuid
+    address: ShortText | None = None
+    path: Annotated[str, Meta(max_length=4096)] | None = None
+
+
+class GetWalletAccountResponse(Wire, frozen=True):
+    account: WalletAccount
+
+
+@query()
+async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest) -> GetWalletAccountResponse:
+    """One account, by its address, its path, or both."""
+    organization = reading.organization
+    wallet_named(organization, request.wallet_id)
+    if request.address is None and request.path is None:
+        raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
+    for path in _normalized_paths(request.path):
+        account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
+        if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):
+            return GetWalletAccountResponse(account=account)
+    asked = request.address if request.address is not None else request.path
+    raise NotFound(f"Could not find wallet account {asked!r} in wallet {request.wallet_id}")
+
+
+def _normalized_paths(path: str | None) -> list[str | None]:
+    """What a path may be stored as, depending on the account's curve. Raises InvalidRequest, naming the field."""
+    if path is None:
+        return [None]
+    try:
+        return list(dict.fromkeys(comparison_form(curve, path) for curve in Curve))
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"{refused.message} (field `path`)") from None

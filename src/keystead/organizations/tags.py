@@ -1,0 +1,69 @@
+"""The rules of tags, which are of two kinds: names of several users, and names of several private keys.
+
+Pure. Not here: what a tag means to a policy (`policies`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keystead.api.enums import TagType
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.records import Tag, Timestamp
+from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.organization import Organization
+
+_CALLED = {TagType.USER: "user tag", TagType.PRIVATE_KEY: "private key tag"}
+
+
+def new_tag(
+    organization: Organization,
+    tag_type: TagType,
+    tag_id: str,
+    name: str,
+    *,
+    limits: Limits,
+    now_ms: int,
+    field: str,
+) -> Tag:
+    """Raises LimitReached, and InvalidRequest for a name that another tag of this type has."""
+    check_room(len(organization.tags), 1, limits.tags, "tags")
+    _check_name_free(organization, tag_type, name, field)
+    now = Timestamp.from_ms(now_ms)
+    return Tag(tag_id=tag_id, tag_name=name, tag_type=tag_type, created_at=now, updated_at=now)
+
+
+def tag_named(organization: Organization, tag_type: TagType, tag_id: str) -> Tag:
+    """Raises NotFound, also for a tag of the other type."""
+    tag = organization.tags.get(tag_id)
+    if tag is None or tag.tag_type is not tag_type:
+        raise NotFound(f"unable to find {_CALLED[tag_type]} {tag_id} in organization {organization.id}")
+    return tag
+
+
+def check_rename(organization: Organization, tag: Tag, name: str | None, field: str) -> str:
+    """The tag's name from now on. Raises InvalidRequest if another tag of its type has it."""
+    if name is None or name == tag.tag_name:
+        return tag.tag_name
+    _check_name_free(organization, tag.tag_type, name, field)
+    return name
+
+
+def check_apart(adding: Iterable[str], removing: Iterable[str], what: str, fields: tuple[str, str]) -> None:
+    """Raise InvalidRequest if a tag is to be put on and taken off the same record."""
+    if both := sorted(set(adding) & set(removing)):
+        raise InvalidRequest(f"invalid request: {what} {both[0]} is in both `{fields[0]}` and `{fields[1]}`")
+
+
+def check_tags(organization: Organization, tag_type: TagType, tag_ids: Iterable[str], field: str) -> None:
+    """Raise NotFound for the first id that is no tag of this type here."""
+    for tag_id in tag_ids:
+        tag = organization.tags.get(tag_id)
+        if tag is None or tag.tag_type is not tag_type:
+            raise NotFound(f"field `{field}`: unable to find tag {tag_id} in organization {organization.id}")
+
+
+def _check_name_free(organization: Organization, tag_type: TagType, name: str, field: str) -> None:
+    tags = organization.tags.values()
+    check_unique(name, ((tag.tag_name, tag.tag_id) for tag in tags if tag.tag_type is tag_type), field)

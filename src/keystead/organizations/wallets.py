@@ -1,0 +1,50 @@
+"""The rules of wallets and private keys: which one is meant, and what may be deleted.
+
+Pure. Not here: how keys are made (`keys`), accounts as they are stored (`attachments`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.records import PrivateKey, Wallet
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.organization import Organization
+
+
+def wallet_named(organization: Organization, wallet_id: str) -> Wallet:
+    """Raises NotFound."""
+    wallet = organization.wallets.get(wallet_id)
+    if wallet is None:
+        raise NotFound(f"unable to find wallet {wallet_id} in organization {organization.id}")
+    return wallet
+
+
+def private_key_named(organization: Organization, private_key_id: str) -> PrivateKey:
+    """Raises NotFound."""
+    key = organization.private_keys.get(private_key_id)
+    if key is None:
+        raise NotFound(f"unable to find private key {private_key_id} in organization {organization.id}")
+    return key
+
+
+def is_exported(stored: StoredAccount, organization: Organization) -> bool:
+    """Whether the account's key has left: on its own, or with everything that grows from its wallet's mnemonic."""
+    return stored.exported or organization.wallets[stored.account.wallet_id].exported
+
+
+def check_exported(
+    kind: str, exported: Iterable[tuple[str, bool]], *, without_export: bool | None, machine_code: str
+) -> None:
+    """Raise InvalidRequest, naming the first of these (id, whether exported), if a key would be lost for good.
+
+    `kind` is what they are, as messages call it.
+    """
+    for record_id, has_left in () if without_export else exported:
+        if not has_left:
+            raise InvalidRequest(
+                f"invalid request: {kind} {record_id} has not been exported; export it first, or set "
+                "`parameters.deleteWithoutExport`",
+                machine_code=machine_code,
+            )
