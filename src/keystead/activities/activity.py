@@ -111,7 +111,10 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     standing: Standing | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
-        return next((version for version in self.versions if version.activity_type == activity_type), None)
+        for version in self.versions:
+            if version.activity_type == activity_type:
+                return version
+        return None
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,9 @@ not fail by itself, having no version to start from, waits until the commit stan
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Organization
@@ -60,8 +61,8 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: dict[str, Lane] = {}
 
-    @asynccontextmanager
-    async def lane(self, organization_id: str) -> AsyncIterator[Lane]:
+    @contextmanager
+    def lane(self, organization_id: str) -> Iterator[Lane]:
         lane = self._lanes.setdefault(organization_id, Lane())
         lane.travellers += 1
         try:
@@ -72,20 +73,28 @@ class Lanes:
                 del self._lanes[organization_id]
 
 
+LANDED_MAX = 10_000
+"""Requests that are remembered after they are done."""
+
+
 class InFlight:
     """Equal requests that arrive while the first is under way wait for it."""
 
     def __init__(self) -> None:
         self._landings: dict[tuple[str, str], asyncio.Future[None]] = {}
+        self._landed: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @asynccontextmanager
-    async def alone(self, key: tuple[str, str]) -> AsyncIterator[None]:
-        """A context that only one of each key is in at a time."""
+    async def alone(self, key: tuple[str, str]) -> AsyncIterator[bool]:
+        """A context that only one of each key is in at a time; it tells whether another was there lately."""
         while (landing := self._landings.get(key)) is not None:
             await asyncio.shield(landing)
         self._landings[key] = landed = asyncio.get_running_loop().create_future()
         try:
-            yield
+            yield key in self._landed
         finally:
             del self._landings[key]
             landed.set_result(None)
+            self._landed[key] = None
+            if len(self._landed) > LANDED_MAX:
+                self._landed.popitem(last=False)

@@ -94,15 +94,18 @@ class Lifecycle:
         Raises ServiceError if refused, and then nothing is changed.
         """
         organization_id = submission.envelope.organization_id
-        async with self._in_flight.alone((organization_id, submission.fingerprint)):
-            for _ in range(ATTEMPTS):
+        async with self._in_flight.alone((organization_id, submission.fingerprint)) as was_here:
+            for attempt in range(ATTEMPTS):
+                # Looking for the same bytes costs a tenth of everything and finds them almost never. The store
+                # refuses a second activity of the same bytes in any case.
+                looks = was_here or attempt > 0 or submission.operation.casts is not None
                 try:
-                    activity = await self._attempt(submission, caller)
+                    activity = await self._attempt(submission, caller, looks=looks)
                 except Unavailable:
                     raise
                 except ServiceError:
-                    # Another process may have committed the same bytes after they were looked for here: then what
-                    # refuses this try is what they did.
+                    # The same bytes may have been committed before, here or by another process: then what refuses
+                    # this try is what they did.
                     activity = await self._done_before(submission, caller)
                     if activity is None:
                         raise
@@ -122,10 +125,11 @@ class Lifecycle:
         fingerprint = _target(submission) if submission.operation.casts else submission.fingerprint
         return await self._store.activity_with_fingerprint(submission.envelope.organization_id, fingerprint)
 
-    async def _attempt(self, submission: Submission, caller: Principal) -> Activity | None:
-        """One try: the activity, or None if somebody else changed organization or activity first."""
+    async def _attempt(self, submission: Submission, caller: Principal, *, looks: bool) -> Activity | None:
+        """One try: the activity, or None if somebody else changed organization or activity first, or, where this
+        did not look for them, committed the same bytes."""
         organization_id, casts = submission.envelope.organization_id, submission.operation.casts
-        known = await self._targeted(submission)
+        known = await self._targeted(submission) if looks else None
         if known is not None and (casts is None or _has_cast(known, caller, submission)):
             return known
         now_ms = self._clock.now_ms()
@@ -135,7 +139,7 @@ class Lifecycle:
                 f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must "
                 "target an existing activity by fingerprint"
             )
-        async with self._lanes.lane(organization_id) as lane:
+        with self._lanes.lane(organization_id) as lane:
             committing = commit = None
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
@@ -147,6 +151,8 @@ class Lifecycle:
                     commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
                 except ServiceError as refused:
                     refusal = refused
+                if commit is not None and commit.activity is None and not looks:
+                    return None  # a denial leaves a record: only if these bytes have done nothing yet
                 if commit is not None and (commit.change is not None or foreseen is None):
                     committing = self._store.commit(commit)
                     lane.handed_in(committing, commit.change.after if commit.change else None)
@@ -211,7 +217,9 @@ class Lifecycle:
             gathered=gathered,
         )
         judgement = self._judged(case, organization)
-        said = self._said(self._told(judgement, case, organization), activity_id, vote.id, organization.id, now_ms)
+        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
+        told = recorded(judgement, authenticators_needed=lacks_proofs)
+        said = self._said(told, activity_id, vote.id, organization.id, now_ms)
         if judgement.verdict in DENIALS:
             refusal = denied(judgement, case.activity_type, activity_id)
             return Commit(organization_id=organization.id, activity=None, evaluations=(said,)), refusal
@@ -233,7 +241,7 @@ class Lifecycle:
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
-        return await self._moved(activity, case, organization, judgement, said), None
+        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs), None
 
     async def _voted(
         self,
@@ -281,8 +289,10 @@ class Lifecycle:
         judgement = self._judged(case, organization)
         if voter.user_id == case.submitter_id and judgement.verdict in DENIALS:
             raise denied(judgement, vote_submission.version.activity_type, activity.id)
-        said = self._said(self._told(judgement, case, organization), activity.id, vote.id, organization.id, now_ms)
-        return await self._moved(activity, case, organization, judgement, said)
+        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
+        told = recorded(judgement, authenticators_needed=lacks_proofs)
+        said = self._said(told, activity.id, vote.id, organization.id, now_ms)
+        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs)
 
     async def _moved(
         self,
@@ -291,9 +301,16 @@ class Lifecycle:
         organization: Organization,
         judgement: Judgement,
         said: Evaluation,
+        *,
+        lacks_proofs: bool,
     ) -> Commit:
         """The activity in the status that the judgement leads to, executed if it may be."""
-        event, outcome, failure = await self._event(activity, case, organization, judgement)
+        if lacks_proofs:
+            event, outcome, failure = Event.LACKS_AUTHENTICATORS, None, None
+        elif judgement.verdict is not Verdict.ALLOW:
+            event, outcome, failure = Event.LACKS_CONSENSUS, None, None
+        else:
+            event, outcome, failure = await self._event(activity, case, organization)
         activity = replace(activity, status=states.after(activity.status, event), failure=failure)
         change = founding = None
         if outcome is not None:
@@ -313,12 +330,9 @@ class Lifecycle:
         )
 
     async def _event(
-        self, activity: Activity, case: Case, organization: Organization, judgement: Judgement
+        self, activity: Activity, case: Case, organization: Organization
     ) -> tuple[Event, Outcome[Wire] | None, Status | None]:
-        if deciding.lacks_proofs(case, organization, judgement):
-            return Event.LACKS_AUTHENTICATORS, None, None
-        if judgement.verdict is not Verdict.ALLOW:
-            return Event.LACKS_CONSENSUS, None, None
+        """What came of executing the activity."""
         try:
             return Event.EXECUTED, await self._executed(case, organization), None
         except ServiceError as refused:
@@ -386,10 +400,6 @@ class Lifecycle:
 
     def _judged(self, case: Case, organization: Organization) -> Judgement:
         return judge(deciding.facts(case, organization, fail_closed=self._rules.fail_closed))
-
-    @staticmethod
-    def _told(judgement: Judgement, case: Case, organization: Organization) -> Judgement:
-        return recorded(judgement, authenticators_needed=deciding.lacks_proofs(case, organization, judgement))
 
     def _said(
         self, judgement: Judgement, activity_id: str, vote_id: str, organization_id: str, now_ms: int

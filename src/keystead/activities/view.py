@@ -6,7 +6,7 @@ Here: from the record to the shape of the wire. Not here: the two forms of that 
 from __future__ import annotations
 
 from keystead.activities.activity import Activity, ActivityOperation
-from keystead.activities.requests import read_intent, recorded_envelope
+from keystead.activities.requests import Submission, read_intent, recorded_envelope
 from keystead.activities.states import is_final
 from keystead.api import records
 from keystead.api.catalogue import Catalogue
@@ -14,14 +14,27 @@ from keystead.api.enums import VoteSelection
 
 
 def view(
-    activity: Activity, catalogue: Catalogue, user_id: str, *, may_vote: bool, lacks_proofs: bool
+    activity: Activity,
+    catalogue: Catalogue,
+    user_id: str,
+    *,
+    may_vote: bool,
+    lacks_proofs: bool,
+    submission: Submission | None = None,
 ) -> records.Activity:
-    """The activity for this user, who may vote on it or not, and whose approval may wait for further proofs."""
+    """The activity for this user, who may vote on it or not, and whose approval may wait for further proofs.
+
+    `submission`: what the user has just sent; if it is this activity's request, that is not decoded once more.
+    """
     operation = catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type
     version = operation.version_of(activity.type)
     assert version is not None, activity.type
-    envelope = recorded_envelope(activity.request)
+    if submission is not None and submission.fingerprint == activity.fingerprint:
+        envelope, intent = submission.envelope, submission.intent
+    else:
+        envelope = recorded_envelope(activity.request)
+        intent = read_intent(version, envelope.parameters)
     mine = next((vote for vote in activity.votes if vote.user_id == user_id), None)
     has_approved = (
         mine is not None
@@ -35,7 +48,7 @@ def view(
         status=activity.status,
         type=activity.type,
         timestamp_ms=envelope.timestamp_ms,
-        intent={version.intent_key: read_intent(version, envelope.parameters)},
+        intent={version.intent_key: intent},
         result=dict(activity.result),
         votes=activity.votes,
         app_proofs=activity.app_proofs or None,

@@ -6,6 +6,7 @@ Not here: the operations themselves (`operations`), and how an activity is execu
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -68,6 +69,7 @@ def wire_key(struct: type[msgspec.Struct]) -> str:
     return name[0].lower() + name[1:]
 
 
+@functools.lru_cache(maxsize=1024)
 def activity_kind(activity_type: str) -> str:
     """The type without prefix and version: ACTIVITY_TYPE_CREATE_USERS_V4 -> CREATE_USERS."""
     return re.sub(r"_V\d+\Z", "", activity_type.removeprefix("ACTIVITY_TYPE_"))

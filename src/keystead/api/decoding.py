@@ -66,6 +66,8 @@ def refuse_ambiguous(body: bytes) -> None:
     The typed decoder keeps the last of two equal members; another reader of the same signed bytes, a policy
     reviewer for one, may keep the first.
     """
+    if _is_plain(body):
+        return
     try:
         _MEMBERS.decode(body.decode())
     except UnicodeDecodeError as refused:
@@ -74,6 +76,32 @@ def refuse_ambiguous(body: bytes) -> None:
         raise InvalidRequest(f"bad request body: not valid JSON: {refused}") from None
     except RecursionError:
         raise InvalidRequest("bad request body: nested too deeply") from None
+
+
+def _is_plain(body: bytes) -> bool:
+    """Whether each member of this JSON surely has a name of its own; False: look closer.
+
+    Each member has one colon, and decoding drops all but the last of equal members: then the body has more colons
+    than what was decoded. Takes a tenth of the time that looking at each member does.
+    """
+    if b"\\u003" in body:  # perhaps a colon in disguise
+        return False
+    try:
+        waiting = [msgspec.json.decode(body)]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    colons = 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            colons += value.count(":")
+        elif isinstance(value, dict):
+            colons += len(value)
+            waiting += value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return colons == body.count(b":")
 
 
 def _no_number(_: str) -> None:

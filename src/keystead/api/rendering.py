@@ -90,10 +90,16 @@ def _without_times(response: Wire) -> Wire:
 def _documented_activity(activity: Activity) -> dict[str, Any]:
     """Times as text; and the activity once more under `result.activity`, there without that member."""
     members = _filled(activity)
-    members["intent"] = {key: documented(value) for key, value in activity.intent.items()}
+    # Long, and there twice.
+    members["intent"] = _encoded({key: documented(value) for key, value in activity.intent.items()})
+    members["votes"] = _encoded(members["votes"])
     members["createdAt"] = rfc3339(activity.created_at.epoch_ms)
     members["updatedAt"] = rfc3339(activity.updated_at.epoch_ms)
     return {**members, "result": {**activity.result, "activity": members}}
+
+
+def _encoded(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(encode(value))
 
 
 def documented(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from keystead.activities.activity import Activity as RecordedActivity
+from keystead.activities.requests import Submission
 from keystead.activities.states import is_final
 from keystead.activities.view import view
 from keystead.api.enums import ActivityStatus
@@ -32,8 +33,11 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
     return ActivityResponse(activity=await shown(reading, activity))
 
 
-async def shown(reading: Reading, activity: RecordedActivity) -> Activity:
-    """The activity as its reader sees it. A parent's user reads a sub-organization's and votes on none."""
+async def shown(reading: Reading, activity: RecordedActivity, submission: Submission | None = None) -> Activity:
+    """The activity as its reader sees it, who has perhaps just sent `submission`.
+
+    A parent's user reads a sub-organization's and votes on none.
+    """
     user_id, lifecycle = reading.caller.user.user_id, reading.lifecycle
     activity = lifecycle.now(activity)
     may_vote = lacks_proofs = False
@@ -41,7 +45,7 @@ async def shown(reading: Reading, activity: RecordedActivity) -> Activity:
         case = await lifecycle.case_of(activity, reading.organization)
         may_vote = lifecycle.may_vote(case, reading.organization, user_id)
         lacks_proofs = may_vote and lifecycle.lacks_proofs(case, reading.organization, user_id)
-    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs)
+    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
 
 
 class ListActivitiesRequest(QueryRequest, frozen=True):

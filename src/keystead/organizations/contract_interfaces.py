@@ -5,6 +5,7 @@ Here: size, address, uniqueness, limit. Not here: what an ABI or an IDL is (`int
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from eth_hash.auto import keccak
@@ -17,6 +18,8 @@ from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, contract_key
 
 INTERFACE_BYTES_MAX = 409_600
+
+_ETHEREUM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -> None:
@@ -45,9 +48,9 @@ def check_free(organization: Organization, kind: SmartContractInterfaceType, add
 
 
 def _check_ethereum_address(address: str) -> None:
-    digits = address.removeprefix("0x")
-    if len(address) != 42 or len(digits) != 40 or not set(digits) <= set("0123456789abcdefABCDEF"):
+    if not _ETHEREUM_ADDRESS.fullmatch(address):
         raise _bad_address(address, "expected 0x and 40 hex digits")
+    digits = address[2:]
     if digits not in (digits.lower(), digits.upper()) and digits != _eip55(digits.lower()):
         raise _bad_address(
             address, f"its letter case fails the EIP-55 checksum; expected 0x{_eip55(digits.lower())}"

@@ -17,7 +17,7 @@ FIELD = "parameters.smartContractInterface"
 NESTING_MAX = 32
 
 
-class AbiParameter(msgspec.Struct, frozen=True):
+class AbiParameter(msgspec.Struct, frozen=True, gc=False):
     """An input or output. `components` are the members of a tuple."""
 
     type: str
@@ -25,7 +25,7 @@ class AbiParameter(msgspec.Struct, frozen=True):
     components: tuple[AbiParameter, ...] = ()
 
 
-class AbiEntry(msgspec.Struct, frozen=True):
+class AbiEntry(msgspec.Struct, frozen=True, gc=False):
     """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent."""
 
     type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
@@ -39,11 +39,15 @@ _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 
 def check_abi(text: str) -> None:
     """Raise InvalidRequest unless the text is a JSON array of entries whose types eth-abi can read."""
-    for index, entry in enumerate(_decoded(_ABI, text, "an Ethereum ABI")):
-        if entry.type in ("function", "event", "error") and not entry.name:
+    entries: tuple[AbiEntry, ...] = _decoded(_ABI, text, "an Ethereum ABI")
+    # Nearly all of an ABI's types are a few such words, so each word is looked at once.
+    words = {one.type for entry in entries for one in entry.inputs + entry.outputs if not one.components}
+    plain = {word for word in words if _is_plain_abi_type(word)}
+    for index, entry in enumerate(entries):
+        if not entry.name and entry.type in ("function", "event", "error"):
             raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
-        for parameter in (*entry.inputs, *entry.outputs):
-            if not parameter.components and _is_plain_abi_type(parameter.type):
+        for parameter in entry.inputs + entry.outputs:
+            if parameter.type in plain and not parameter.components:
                 continue
             unknown = _unknown_abi_type(parameter)
             if unknown is not None:
@@ -66,7 +70,7 @@ def _unknown_abi_type(parameter: AbiParameter, depth: int = 0) -> str | None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_plain_abi_type(written: str) -> bool:
-    """Whether this is a type without components; nearly all of an ABI's are a few such words."""
+    """Whether this is a type without components."""
     array = _ABI_ARRAY.match(written)
     return array is not None and array["item"] != "tuple" and _is_elementary_abi_type(array["item"])
 

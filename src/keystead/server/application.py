@@ -193,7 +193,7 @@ class Application:
         reading = Reading(
             organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
         )
-        seen = await shown(reading, activity)
+        seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), request.form)
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:

@@ -79,9 +79,11 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._reading_headers = False
+        # With the headers came perhaps the beginning of the body: only then are they looked at more closely.
+        is_perhaps_too_large = self._header_bytes > self._header_bytes_max
         self._header_bytes = self._framing_bytes = 0
         self._disarm()
-        if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > self._header_bytes_max:
+        if is_perhaps_too_large and self._length_of_headers() > self._header_bytes_max:
             self._refuse(self._too_large())
             return
         if not self._offers_upgrade():
@@ -116,6 +118,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(InvalidRequest(f"malformed HTTP: {msg}"))
+
+    def _length_of_headers(self) -> int:
+        return sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url)
 
     def _too_large(self) -> HeadersTooLarge:
         return HeadersTooLarge(f"the request's headers are larger than {self._header_bytes_max} bytes")

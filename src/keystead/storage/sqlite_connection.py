@@ -38,6 +38,7 @@ class DatabaseFile:
             connection.execute("PRAGMA synchronous=FULL")
             # macOS: a plain fsync there leaves the data in the drive's own cache.
             connection.execute("PRAGMA fullfsync=ON")
+            connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute(f"PRAGMA wal_autocheckpoint={_PAGES_UNTIL_CHECKPOINT}")
             self._identity = self._found()
         except BaseException:
