@@ -116,6 +116,14 @@ def test_an_import_that_waits_uses_the_target_when_it_is_executed() -> None:
     assert len(people.organization.wallets) == 1
 
 
+def test_importing_needs_a_policy() -> None:
+    people = company()
+    with pytest.raises(PermissionDenied, match="permission"):
+        begin(people, "Ana")
+    with pytest.raises(PermissionDenied, match="permission"):
+        import_(people, "Ana")
+
+
 def test_nobody_imports_in_anothers_name() -> None:
     """Refused before any policy is read, so that it waits for nobody; it leaves no record."""
     people = company()
