@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from keystead.activities.activity import Activity, ActivityOperation
-from keystead.activities.lifecycle import Lifecycle, Rules
+from keystead.activities.decisions import Rules
+from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.ports import (
     AccountRequest,
     BundleSigner,
@@ -409,7 +410,7 @@ class Company:
             organization=self.organization,
             caller=self.caller(who),
             store=self.stores[0],
-            lifecycle=self.lifecycles[0],
+            decisions=self.lifecycles[0].decisions,
         )
 
     def seen(self, who: str, activity: Activity) -> records.Activity:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from keystead.activities.activity import Activity
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.enums import ActivityStatus
+from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.addresses import possible_forms, stored_form
 from keystead.organizations.attachments import (
@@ -59,7 +60,7 @@ class MemoryDatabase:
             return outcome
         for change in (commit.change, commit.founding):
             if change is not None:
-                self._change(change)
+                self.change(change)
         if commit.activity is not None:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
@@ -73,6 +74,8 @@ class MemoryDatabase:
             return CommitOutcome.CONFLICT
         if commit.founding is not None and commit.founding.after.id in self.organizations:
             return CommitOutcome.CONFLICT
+        if commit.change is not None:
+            self._check_accounts(commit.change)
         if (activity := commit.activity) is None:
             return CommitOutcome.COMMITTED
         if activity.revision == 0:
@@ -82,7 +85,18 @@ class MemoryDatabase:
         follows = before is not None and before.revision == activity.revision - 1
         return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
 
-    def _change(self, change: OrganizationChange) -> None:
+    def _check_accounts(self, change: OrganizationChange) -> None:
+        """What the indexes of accounts hold: a name once in an organization, a path once in a wallet."""
+        held = self.accounts.get(change.after.id, [])
+        for one in change.attachments:
+            if isinstance(one, NewAccount | ChangedAccount):
+                others = [each for each in held if each.account.wallet_account_id != one.account.wallet_account_id]
+                if one.account.name is not None and one.account.name in [each.account.name for each in others]:
+                    raise AlreadyExists("an account already has this name")
+                if _place(one) in [_place(each) for each in others]:
+                    raise AlreadyExists("the wallet already has an account of this path")
+
+    def change(self, change: OrganizationChange) -> None:
         after = change.after
         if change.before is not None:
             assert after.version.number == change.before.number + 1, "versions have no gaps"
@@ -185,7 +199,7 @@ class MemoryStore:
     def _outcome(self, commit: Commit) -> CommitOutcome | Exception:
         try:
             return self.interfere(commit) or self.database.write(commit)
-        except AssertionError as broken:  # for whoever waits, since nobody catches it here
+        except (AssertionError, ServiceError) as broken:  # for whoever waits, since nobody catches it here
             return broken
 
     async def organization(self, organization_id: str) -> Organization | None:
@@ -302,6 +316,10 @@ class MemoryStore:
                 if any((one.kind, one.value) == found_by for one in self.database.lookups[child])
             ]
         return paged(sorted(children), lambda one: one, page)
+
+
+def _place(one: NewAccount | ChangedAccount) -> tuple[str, ...]:
+    return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
 
 
 def _stored(one: NewAccount | ChangedAccount) -> StoredAccount:

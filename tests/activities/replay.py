@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import inspect
 
-from keystead.activities.activity import Activity, ActivityOperation, Execution, Outcome
+from keystead.activities.activity import Activity, ActivityOperation, Outcome
 from keystead.activities.changing import change_of
+from keystead.activities.deciding import Case
+from keystead.activities.decisions import execution_of
+from keystead.activities.gathering import Gathering
 from keystead.activities.requests import read_intent, recorded_envelope
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Wire
@@ -17,6 +20,7 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from tests.activities.company import Ids, PretendSigner, number_of
+from tests.activities.memory_store import MemoryDatabase, MemoryStore
 
 
 async def replayed(
@@ -27,16 +31,23 @@ async def replayed(
     allowed_by = {said.activity_id: said.id for said in evaluations}
     completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
     organization, founded = founding, []
+    database = MemoryDatabase()
+    database.found(founding)
+    store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
-        outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits)
+        outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
         change = change_of(organization, outcome, allowed_by[activity.id])
-        organization = organization if change is None else change.after
+        if change is not None:
+            organization = change.after
+            database.change(change)
         if outcome.founds is not None:
             founded.append(outcome.founds.organization)
     return organization, founded
 
 
-async def _executed(activity: Activity, organization: Organization, first_id: int, limits: Limits) -> Outcome[Wire]:
+async def _executed(
+    activity: Activity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
+) -> Outcome[Wire]:
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
@@ -44,15 +55,18 @@ async def _executed(activity: Activity, organization: Organization, first_id: in
     intent = read_intent(version, recorded_envelope(activity.request).parameters)
     ids = Ids()
     ids.next = first_id
-    execution = Execution(
-        organization=organization,
+    asked = version.upgrade(intent)
+    case = Case(
+        activity_type=activity.type,
+        operation=operation,
+        intent=intent,
         submitter_id=activity.submitter_id,
+        proofs=(),
         now_ms=activity.updated_at_ms,
-        limits=limits,
-        signer=PretendSigner(),
-        new_id=ids,
+        gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,
     )
-    executed = operation.execute(execution, version.upgrade(intent))
+    execution = execution_of(case, organization, limits, PretendSigner(), ids)
+    executed = operation.execute(execution, asked)
     outcome = await executed if inspect.isawaitable(executed) else executed
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(outcome.result))

@@ -24,7 +24,9 @@ from tests.activities.flows import ASKED
 from tests.activities.memory_store import by_what_found
 from tests.activities.replay import replayed
 
-LIMITS = Limits(users=8, tags=3, policies=5, long_lived_api_keys_per_user=3, expiring_api_keys_per_user=2)
+LIMITS = Limits(
+    users=8, tags=3, policies=5, private_keys=3, long_lived_api_keys_per_user=3, expiring_api_keys_per_user=2
+)
 NAMES = [f"user {number}" for number in range(6)]
 KEYS = [f"key {number}" for number in range(8)]
 """Few, so that they collide."""
@@ -173,6 +175,54 @@ class Life(RuleBasedStateMachine):
         added = sorted({self.user_id(each) for each in into})
         self.submit(who, "update_user_tag", {"userTagId": tag_id, "addUserIds": added, "removeUserIds": []})
 
+    def wallet_id(self, number: int) -> str:
+        return self.pick(self.company.organization.wallets, number)
+
+    def account_id(self, number: int) -> str:
+        held = self.company.database.accounts.get(self.company.id, [])
+        return self.pick([one.account.wallet_account_id for one in held], number)
+
+    @rule(who=picks, number=picks, named=st.booleans(), persist=st.sampled_from([True, True, True, False]))
+    def derives_accounts(self, who: int, number: int, named: bool, persist: bool) -> None:
+        account = {
+            "curve": "CURVE_SECP256K1",
+            "pathFormat": "PATH_FORMAT_BIP32",
+            "path": f"m/{number % 4}",
+            "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
+        } | ({"name": NAMES[number % 4]} if named else {})
+        asked = {"walletId": self.wallet_id(number), "accounts": [account], "persist": persist}
+        self.submit(who, "create_wallet_accounts", asked)
+
+    @rule(who=picks, number=picks)
+    def names_an_account(self, who: int, number: int) -> None:
+        asked = {"walletAccountId": self.account_id(number), "name": NAMES[who % 4]}
+        self.submit(who, "update_wallet_account_name", asked)
+
+    @rule(who=picks, numbers=st.lists(picks, min_size=1, max_size=2), without_export=st.booleans())
+    def deletes_accounts(self, who: int, numbers: list[int], without_export: bool) -> None:
+        gone = [self.account_id(number) for number in numbers]
+        asked = {"walletAccountIds": gone, "deleteWithoutExport": without_export}
+        self.submit(who, "delete_wallet_accounts", asked)
+
+    @rule(who=picks, number=picks)
+    def deletes_a_wallet(self, who: int, number: int) -> None:
+        self.submit(who, "delete_wallets", {"walletIds": [self.wallet_id(number)], "deleteWithoutExport": True})
+
+    @rule(who=picks, number=picks)
+    def makes_a_private_key(self, who: int, number: int) -> None:
+        key = {
+            "privateKeyName": NAMES[number % 4],
+            "curve": "CURVE_SECP256K1",
+            "privateKeyTags": [],
+            "addressFormats": ["ADDRESS_FORMAT_ETHEREUM"],
+        }
+        self.submit(who, "create_private_keys", {"privateKeys": [key]})
+
+    @rule(who=picks, number=picks)
+    def deletes_a_private_key(self, who: int, number: int) -> None:
+        gone = self.pick(self.company.organization.private_keys, number)
+        self.submit(who, "delete_private_keys", {"privateKeyIds": [gone], "deleteWithoutExport": True})
+
     @rule(who=picks, number=picks)
     def deletes_a_tag(self, who: int, number: int) -> None:
         self.submit(who, "delete_user_tags", {"userTagIds": [self.pick(self.company.organization.tags, number)]})
@@ -251,6 +301,18 @@ class Life(RuleBasedStateMachine):
         for held in (keys, identities):
             assert len(set(held)) == len(held)
         assert set(keys) == set(self.company.organization.api_key_holders)
+
+    @invariant()
+    def accounts_and_secrets_belong_to_what_is_there(self) -> None:
+        organization, database = self.company.organization, self.company.database
+        accounts = database.accounts.get(organization.id, [])
+        names = [one.account.name for one in accounts if one.account.name is not None]
+        places = [(one.account.wallet_id, one.normalized_path) for one in accounts]
+        assert len(set(names)) == len(names)
+        assert len(set(places)) == len(places)
+        assert {wallet_id for wallet_id, _ in places} <= set(organization.wallets)
+        held = sorted(one.record_id for one in database.secrets.get(organization.id, []))
+        assert held == sorted([*organization.wallets, *organization.private_keys])
 
     @invariant()
     def each_vote_counts_once(self) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from keystead.api.enums import ActivityStatus
 from tests.activities.company import Company, Person
 from tests.activities.flows import play
 
@@ -84,6 +87,17 @@ ONE_OF_ONE = {
         Cy create_policy: CONSENSUS_NEEDED
         Root rejects: REJECTED
         Ana approves: 400
+        """,
+    ),
+    "an approver whose approval a policy denies; others may follow": (
+        [
+            {"consensus": "approvers.count() >= 2", "condition": KINDS_OF_WALLET},
+            {"effect": "EFFECT_DENY", "consensus": "approvers.any(u, u.id == 'Cy')"},
+        ],
+        """
+        Ana create_wallet: CONSENSUS_NEEDED
+        Cy approves: denied by policy
+        Ben approves: COMPLETED
         """,
     ),
     "a denial beats the right over one's own credentials": (
@@ -254,3 +268,23 @@ def test_with_a_quorum_of_two(policies: list[dict[str, str]], story: str) -> Non
         )
         assert people.approve("R2", asked).status == "ACTIVITY_STATUS_COMPLETED"
     play(people, story)
+
+
+def test_an_approval_sent_again_asks_what_the_rules_say_now() -> None:
+    people = company()
+    needs_two = {
+        "policyName": "two",
+        "effect": "EFFECT_ALLOW",
+        "consensus": "approvers.count() >= 2",
+        "condition": KINDS_OF_WALLET,
+    }
+    made = people.submit("Root", "create_policy", needs_two)
+    policy_id = json.loads(bytes(made.result["createPolicyResult"]))["policyId"]
+    waiting = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nAna approves: CONSENSUS_NEEDED")
+    assert waiting is not None
+    assert waiting.revision == 0  # the second approval changed nothing
+    one_is_enough = {"policyId": policy_id, "policyConsensus": "approvers.count() >= 1"}
+    people.submit("Root", "update_policy", one_is_enough)
+    moved = people.approve("Ana", waiting)
+    assert moved.status is ActivityStatus.COMPLETED
+    assert [vote.user_id for vote in moved.votes] == [people.user_ids["Ana"]]

@@ -98,6 +98,6 @@ def test_a_parents_user_reads_and_does_not_vote() -> None:
     assert activity is not None
     (child,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     reading = people.reading("R2")
-    below = Reading(organization=child, caller=reading.caller, store=reading.store, lifecycle=reading.lifecycle)
+    below = Reading(organization=child, caller=reading.caller, store=reading.store, decisions=reading.decisions)
     seen = asyncio.run(shown(below, activity))
     assert (seen.can_approve, seen.can_reject) == (False, False)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from keystead.api.decoding import Label, Notes, decoder, refuse_ambiguous
+from keystead.api.enums import AddressFormat
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid, new_id
 from keystead.api.parameters import Asked
@@ -21,6 +22,7 @@ ID = "0197b0a6-2b8b-7a52-8e2f-8a4b6e1f2c3d"
 
 class Side(StrEnum):
     BUY = "SIDE_BUY"
+    SELL = "SIDE_SELL"
 
 
 class Item(Asked, frozen=True):
@@ -33,6 +35,7 @@ class Request(Asked, frozen=True):
     items: Annotated[tuple[Item, ...], Meta(max_length=2)] = ()
     notes: Notes | None = None
     order: Annotated[int, Meta(ge=0)] = 0
+    network: AddressFormat | None = None
 
 
 GOOD = [
@@ -81,7 +84,16 @@ BAD_MEMBERS = [
     ('"items":[{"itemName":"a","more":1}]', "invalid request body: unknown field `items[0].more`"),
     (
         '"items":[{"itemName":"a","side":"SELL"}]',
-        "invalid request body: field `items[0].side`: invalid enum value 'SELL'",
+        "invalid request body: field `items[0].side`: invalid enum value 'SELL': expected SIDE_BUY or SIDE_SELL",
+    ),
+    (
+        '"network":"testnet_p2tr"',
+        "invalid request body: field `network`: invalid enum value 'testnet_p2tr': one of 38 words is expected",
+    ),
+    (
+        '"network":"ADDRESS_FORMAT_ETHERIUM"',
+        "invalid request body: field `network`: invalid enum value 'ADDRESS_FORMAT_ETHERIUM': one of 38 words is "
+        "expected, perhaps ADDRESS_FORMAT_ETHEREUM or ",
     ),
     ('"items":[{"itemName":""}]', "invalid request body: field `items[0].itemName`: expected `str` of length >= 1"),
     (

@@ -212,9 +212,9 @@ WALLETS = [
     account("path empty", "`parameters.accounts[0].path`", path=""),
     account("curve that does not fit the address", "`parameters.accounts[0].addressFormat`", curve="CURVE_ED25519"),
     account(
-        "format that is not derived yet",
+        "Spark on P-256",
         "`parameters.accounts[0].addressFormat`",
-        501,
+        curve="CURVE_P256",
         addressFormat="ADDRESS_FORMAT_SPARK_MAINNET",
     ),
     wallets(

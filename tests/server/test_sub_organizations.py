@@ -97,10 +97,11 @@ def found(parent: Caller) -> dict[str, tuple[str, str]]:
         "NAME": asked["subOrganizationName"],
         "USERNAME": user["userName"],
         "EMAIL": str(user["userEmail"]).upper(),
-        "PHONE_NUMBER": user["userPhoneNumber"],
-        "PUBLIC_KEY": key.public_key.upper(),
+        "PHONE_NUMBER": f"{str(user['userPhoneNumber'])[:2]} ({str(user['userPhoneNumber'])[2:5]}) "
+        f"{str(user['userPhoneNumber'])[5:]}",
+        "PUBLIC_KEY": f"0x{key.public_key.upper()}",
         "CREDENTIAL_ID": passkey.params()["attestation"]["credentialId"],
-        "WALLET_ACCOUNT_ADDRESS": made["wallet"]["addresses"][0],
+        "WALLET_ACCOUNT_ADDRESS": made["wallet"]["addresses"][0].lower(),
     }
     return {kind: (str(value), made["subOrganizationId"]) for kind, value in values.items()}
 

@@ -32,7 +32,18 @@ class Spelling(NamedTuple):
 
 CHECKSUMMED = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 BECH32 = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
+TON = "UQC4_unJ-jlbLt-3UO46cvKkyYI2-5LT9ZI3OpAvda2MpioL"
+TON_BOUNCEABLE = "EQC4_unJ-jlbLt-3UO46cvKkyYI2-5LT9ZI3OpAvda2MpnfO"
+TON_RAW = "0:b8fee9c9fa395b2edfb750ee3a72f2a4c98236fb92d3f592373a902f75ad8ca6"
 SPELLINGS = [
+    Spelling(AddressFormat.TON_V3R2, TON, TON, True),
+    Spelling(AddressFormat.TON_V3R2, TON, TON_BOUNCEABLE, True),
+    Spelling(AddressFormat.TON_V3R2, TON, TON_BOUNCEABLE.replace("_", "/").replace("-", "+"), True),
+    Spelling(AddressFormat.TON_V3R2, TON, TON_RAW, True),
+    Spelling(AddressFormat.TON_V3R2, TON, TON_RAW.upper(), True),
+    Spelling(AddressFormat.TON_V3R2, TON, "-1" + TON_RAW[1:], False),
+    Spelling(AddressFormat.TON_V3R2, TON, TON[:-1] + "M", False),
+    Spelling(AddressFormat.TON_V3R2, TON, TON.lower(), False),
     Spelling(AddressFormat.ETHEREUM, CHECKSUMMED, CHECKSUMMED, True),
     Spelling(AddressFormat.ETHEREUM, CHECKSUMMED, CHECKSUMMED.lower(), True),
     Spelling(AddressFormat.ETHEREUM, CHECKSUMMED, "0x" + CHECKSUMMED[2:].upper(), True),

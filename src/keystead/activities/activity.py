@@ -91,7 +91,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
     `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
-    vote that it is, on another activity; such an operation executes nothing.
+    vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
+    no execution ever does: then submissions need not wait for each other.
 
     The others take an intent of the current version. `standing` refuses a new submission, by its submitter's id,
     before anything else is asked. `gather` looks up, before every decision, what `resources` and the execution need
@@ -106,6 +107,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     execute: Execute
     owner: Callable[[Any], str] | None = None
     casts: VoteSelection | None = None
+    changes_organization: bool = True
     gather: Gather | None = None
     resources: Resources | None = None
     standing: Standing | None = None

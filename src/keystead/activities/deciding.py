@@ -83,17 +83,18 @@ def at(activity: Activity, now_ms: int, approvals_last_ms: int) -> Activity:
 
 
 def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
-    """The proofs of approvals that count: not lapsed, not withdrawn, by users who are still there."""
+    """The proofs of approvals that count: not lapsed, not withdrawn, by users who are still there; one of each
+    credential, whether it is still there or not: what it signed stays signed."""
     approving = {
         vote.user_id
         for vote in activity.votes
         if vote.selection is VoteSelection.APPROVED and vote.user_id in organization.users
     }
-    return tuple(
-        proof
-        for proof in activity.proofs
-        if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms
-    )
+    counted: dict[str, Proof] = {}
+    for proof in activity.proofs:
+        if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms:
+            counted.setdefault(proof.record_id, proof)
+    return tuple(counted.values())
 
 
 def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:

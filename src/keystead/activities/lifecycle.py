@@ -6,68 +6,28 @@ statuses (`states`), how submissions take turns (`lanes`), the database (`storag
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any
 
-import msgspec
-from msgspec.structs import replace
-
-from keystead.activities import changing, deciding, states
-from keystead.activities.activity import Activity, ActivityOperation, Execution, Informed, Outcome
-from keystead.activities.deciding import Case
-from keystead.activities.gathering import Gathering
+from keystead.activities.activity import Activity
+from keystead.activities.decisions import Decisions, Rules
 from keystead.activities.lanes import InFlight, Lanes, stands
 from keystead.activities.ports import Clock, Signer
-from keystead.activities.proofs import proof_payloads
-from keystead.activities.requests import (
-    Liveness,
-    Submission,
-    check_liveness,
-    read_intent,
-    recorded_envelope,
-)
-from keystead.activities.states import Event
+from keystead.activities.requests import Submission, check_liveness
 from keystead.activities.store import Commit, CommitOutcome, Store
 from keystead.api.catalogue import Catalogue
-from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import (
-    Conflict,
-    InvalidRequest,
-    NotFound,
-    NotImplementedHere,
-    PermissionDenied,
-    ServiceError,
-    Unavailable,
-)
-from keystead.api.parameters import Asked
-from keystead.api.records import Evaluation, Status, Timestamp, User, Vote, Wire
-from keystead.organizations.limits import Limits
+from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
-from keystead.policies.denial import denied
-from keystead.policies.judgement import Judgement, Verdict, judge, recorded
 
 ATTEMPTS = 50
 """How often one submission may lose the race for its organization before its caller is told to try again."""
 
-DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
-
-
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator sets about decisions. `approvals_last_ms`: then approvals lapse and must be cast again.
-
-    `fail_closed`: a DENY policy that fails to evaluate denies.
-    """
-
-    limits: Limits
-    liveness: Liveness
-    approvals_last_ms: int = 24 * 3_600_000
-    fail_closed: bool = False
-
 
 class Lifecycle:
-    """Takes submissions and votes to their end. One per process; processes meet in the store."""
+    """Takes submissions and votes to their end. One per process; processes meet in the store.
+
+    `decisions`: what becomes of each, and what a reader may still do about an activity.
+    """
 
     def __init__(
         self,
@@ -79,12 +39,12 @@ class Lifecycle:
         catalogue: Catalogue,
         rules: Rules,
     ) -> None:
+        self.decisions = Decisions(
+            store=store, signer=signer, clock=clock, new_id=new_id, catalogue=catalogue, rules=rules
+        )
         self._store = store
-        self._signer = signer
         self._clock = clock
-        self._new_id = new_id
-        self._catalogue = catalogue
-        self._rules = rules
+        self._liveness = rules.liveness
         self._lanes = Lanes()
         self._in_flight = InFlight()
 
@@ -133,26 +93,48 @@ class Lifecycle:
         if known is not None and (casts is None or _has_cast(known, caller, submission)):
             return known
         now_ms = self._clock.now_ms()
-        check_liveness(submission.envelope, now_ms, self._rules.liveness)
+        check_liveness(submission.envelope, now_ms, self._liveness)
         if casts and known is None:
             raise NotFound(
                 f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must "
                 "target an existing activity by fingerprint"
             )
+        if known is None and not submission.operation.changes_organization:
+            organization = await self._store.organization(organization_id)
+            commit, refusal = await self._answered(submission, None, organization, caller, now_ms)
+            if _is_denial(commit) and not looks:
+                return None
+            outcome = await self._store.commit(commit) if commit else CommitOutcome.COMMITTED
+        else:
+            outcome, commit, refusal = await self._in_turn(submission, known, caller, now_ms, looks=looks)
+        if outcome is not CommitOutcome.COMMITTED:
+            return None
+        if refusal is not None:
+            raise refusal
+        return commit.activity if commit else known
+
+    async def _in_turn(
+        self, submission: Submission, known: Activity | None, caller: Principal, now_ms: int, *, looks: bool
+    ) -> tuple[CommitOutcome, Commit | None, ServiceError | None]:
+        """What `_answered` says of the organization as it will be when all who came before have committed, and what
+        became of committing that. A turn that must be taken again: CONFLICT."""
+        organization_id = submission.envelope.organization_id
+        again = CommitOutcome.CONFLICT, None, None
         with self._lanes.lane(organization_id) as lane:
             committing = commit = None
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
                 # What is gathered is read from the database: that must have what is foreseen here.
-                if foreseen is not None and self._gathers(submission, known) and not await stands(foreseen):
-                    return None
+                gathers = foreseen is not None and self.decisions.gathers(submission, known)
+                if gathers and foreseen is not None and not await stands(foreseen):
+                    return again
                 try:
                     organization = head or await self._store.organization(organization_id)
                     commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
                 except ServiceError as refused:
                     refusal = refused
-                if commit is not None and commit.activity is None and not looks:
-                    return None  # a denial leaves a record: only if these bytes have done nothing yet
+                if _is_denial(commit) and not looks:
+                    return again
                 if commit is not None and (commit.change is not None or foreseen is None):
                     committing = self._store.commit(commit)
                     lane.handed_in(committing, commit.change.after if commit.change else None)
@@ -160,13 +142,9 @@ class Lifecycle:
                 outcome = await lane.committed(committing)
             else:  # nothing ties it to the version that it was decided on, so that version must be a real one
                 if foreseen is not None and not await stands(foreseen):
-                    return None
+                    return again
                 outcome = await self._store.commit(commit) if commit else CommitOutcome.COMMITTED
-        if outcome is not CommitOutcome.COMMITTED:
-            return None
-        if refusal is not None:
-            raise refusal
-        return commit.activity if commit else known
+        return outcome, commit, refusal
 
     async def _answered(
         self,
@@ -188,267 +166,15 @@ class Lifecycle:
         if caller_now is None or caller_now.user.user_id != caller.user.user_id:
             raise unknown(organization_id, caller.proven)
         if known is None:
-            return await self._decided(submission, organization, caller_now, now_ms)
+            return await self.decisions.on_submission(submission, organization, caller_now, now_ms)
         # Clocks of two servers differ; no vote is older than what it is about.
         voted_ms = max(now_ms, known.updated_at_ms)
-        return await self._voted(known, submission, organization, caller_now, voted_ms), None
-
-    async def _decided(
-        self,
-        submission: Submission,
-        organization: Organization,
-        caller: Principal,
-        now_ms: int,
-    ) -> tuple[Commit, PermissionDenied | None]:
-        """What to commit for a new submission. One that is denied leaves what the rules said of it."""
-        operation, intent = submission.operation, submission.version.upgrade(submission.intent)
-        if operation.standing is not None:
-            operation.standing(caller.user.user_id, intent)
-        gathered = await self._gathered(operation, intent, organization)
-        voter, activity_id = caller.user, self._new_id()
-        vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
-        case = Case(
-            activity_type=submission.version.activity_type,
-            operation=submission.operation,
-            intent=submission.intent,
-            submitter_id=voter.user_id,
-            proofs=(deciding.proof_of(caller, submission.fingerprint, now_ms),),
-            now_ms=now_ms,
-            gathered=gathered,
-        )
-        judgement = self._judged(case, organization)
-        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
-        told = recorded(judgement, authenticators_needed=lacks_proofs)
-        said = self._said(told, activity_id, vote.id, organization.id, now_ms)
-        if judgement.verdict in DENIALS:
-            refusal = denied(judgement, case.activity_type, activity_id)
-            return Commit(organization_id=organization.id, activity=None, evaluations=(said,)), refusal
-        activity = Activity(
-            id=activity_id,
-            organization_id=organization.id,
-            type=case.activity_type,
-            status=ActivityStatus.CREATED,
-            fingerprint=submission.fingerprint,
-            request=submission.request,
-            result={},
-            votes=(vote,),
-            app_proofs=(),
-            failure=None,
-            submitter_id=voter.user_id,
-            proofs=case.proofs,
-            approvals_since_ms=now_ms,
-            revision=0,
-            created_at_ms=now_ms,
-            updated_at_ms=now_ms,
-        )
-        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs), None
-
-    async def _voted(
-        self,
-        activity: Activity,
-        vote_submission: Submission,
-        organization: Organization,
-        caller: Principal,
-        now_ms: int,
-    ) -> Commit | None:
-        """What to commit for a vote on an activity; None if the vote changes nothing."""
-        voter, selection = caller.user, vote_submission.operation.casts
-        assert selection is not None
-        if states.is_final(activity.status):
-            raise InvalidRequest(
-                f"the activity is already in status {activity.status}: votes on it are closed "
-                "(field `parameters.fingerprint`)"
-            )
-        activity = deciding.at(activity, now_ms, self._rules.approvals_last_ms)
-        proof = deciding.proof_of(caller, vote_submission.fingerprint, now_ms)
-        counted = deciding.counted_proofs(activity, organization)
-        case = replace(await self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
-        if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
-            raise denied(self._judged(case, organization), vote_submission.version.activity_type, activity.id)
-        vote = self._vote(selection, activity.id, vote_submission, caller, voter, now_ms)
-        if selection is VoteSelection.APPROVED:
-            mine = [one for one in counted if one.user_id == voter.user_id]
-            if any(one.record_id == proof.record_id for one in mine):
-                return None
-            if mine:  # a further credential proves another method; the user's vote is the one already there
-                vote = next(one for one in activity.votes if one.user_id == voter.user_id)
-        others = tuple(one for one in activity.votes if one.user_id != voter.user_id)
-        activity = replace(
-            activity,
-            votes=activity.votes if vote in activity.votes else (*others, vote),
-            proofs=(*activity.proofs, proof),
-            revision=activity.revision + 1,
-            updated_at_ms=now_ms,
-        )
-        if selection is VoteSelection.REJECTED:
-            rejected = replace(activity, status=states.after(activity.status, Event.REJECTED))
-            judgement = recorded(self._judged(case, organization), rejected=True)
-            said = self._said(judgement, activity.id, vote.id, organization.id, now_ms)
-            return Commit(organization_id=organization.id, activity=rejected, evaluations=(said,))
-        case = replace(case, proofs=(*counted, proof))
-        judgement = self._judged(case, organization)
-        if voter.user_id == case.submitter_id and judgement.verdict in DENIALS:
-            raise denied(judgement, vote_submission.version.activity_type, activity.id)
-        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
-        told = recorded(judgement, authenticators_needed=lacks_proofs)
-        said = self._said(told, activity.id, vote.id, organization.id, now_ms)
-        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs)
-
-    async def _moved(
-        self,
-        activity: Activity,
-        case: Case,
-        organization: Organization,
-        judgement: Judgement,
-        said: Evaluation,
-        *,
-        lacks_proofs: bool,
-    ) -> Commit:
-        """The activity in the status that the judgement leads to, executed if it may be."""
-        if lacks_proofs:
-            event, outcome, failure = Event.LACKS_AUTHENTICATORS, None, None
-        elif judgement.verdict is not Verdict.ALLOW:
-            event, outcome, failure = Event.LACKS_CONSENSUS, None, None
-        else:
-            event, outcome, failure = await self._event(activity, case, organization)
-        activity = replace(activity, status=states.after(activity.status, event), failure=failure)
-        change = founding = None
-        if outcome is not None:
-            activity = replace(activity, result=changing.result_of(case, outcome))
-            asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
-            if asked and recorded_envelope(activity.request).generate_app_proofs:
-                payloads = proof_payloads(activity, organization, outcome.derived, case.now_ms)
-                activity = replace(activity, app_proofs=await self._signer.prove(payloads))
-            change = changing.change_of(organization, outcome, said.id)
-            founding = changing.founding_of(outcome)
-        return Commit(
-            organization_id=organization.id,
-            activity=activity,
-            change=change,
-            founding=founding,
-            evaluations=(said,),
-        )
-
-    async def _event(
-        self, activity: Activity, case: Case, organization: Organization
-    ) -> tuple[Event, Outcome[Wire] | None, Status | None]:
-        """What came of executing the activity."""
-        try:
-            return Event.EXECUTED, await self._executed(case, organization), None
-        except ServiceError as refused:
-            # At once, the caller is told and nothing is kept. Later, the refusal is what became of the activity.
-            if activity.status is ActivityStatus.CREATED or _passes(refused):
-                raise
-            return Event.FAILED, None, Status(code=refused.grpc_code, message=refused.message)
-
-    async def _executed(self, case: Case, organization: Organization) -> Outcome[Wire]:
-        if case.missing is not None:
-            raise case.missing
-        execution = execution_of(case, organization, self._rules.limits, self._signer, self._new_id)
-        executed = case.operation.execute(execution, case.current_intent())
-        return await executed if inspect.isawaitable(executed) else executed
-
-    def _gathers(self, submission: Submission, known: Activity | None) -> bool:
-        """Whether what is to be decided on needs more than the organization: the activity, or the one voted on."""
-        operation = submission.operation if known is None else self._catalogue.of_type(known.type)
-        return isinstance(operation, ActivityOperation) and operation.gather is not None
-
-    async def _gathered(self, operation: ActivityOperation, intent: Asked, organization: Organization) -> Any:
-        if operation.gather is None:
-            return None
-        return await operation.gather(Gathering(organization, self._store), intent)
-
-    async def case_of(self, activity: Activity, organization: Organization) -> Case:
-        """An activity on record, as a case to decide on now."""
-        activity, now_ms = self.now(activity), self._clock.now_ms()
-        operation = self._catalogue.of_type(activity.type)
-        assert isinstance(operation, ActivityOperation), activity.type
-        version = operation.version_of(activity.type)
-        assert version is not None, activity.type
-        intent = read_intent(version, recorded_envelope(activity.request).parameters)
-        gathered = missing = None
-        try:
-            gathered = await self._gathered(operation, version.upgrade(intent), organization)
-        except ServiceError as refused:
-            if _passes(refused):
-                raise
-            missing = refused
-        return Case(
-            activity_type=activity.type,
-            operation=operation,
-            intent=intent,
-            submitter_id=activity.submitter_id,
-            proofs=deciding.counted_proofs(activity, organization),
-            now_ms=now_ms,
-            gathered=gathered,
-            missing=missing,
-        )
-
-    def now(self, activity: Activity) -> Activity:
-        """The activity as it is now: approvals lapse without anybody's doing."""
-        return deciding.at(activity, self._clock.now_ms(), self._rules.approvals_last_ms)
-
-    def may_vote(self, case: Case, organization: Organization, user_id: str) -> bool:
-        """Whether this user of the organization may vote on an open activity."""
-        return deciding.may_approve(case, organization, user_id, fail_closed=self._rules.fail_closed)
-
-    @staticmethod
-    def lacks_proofs(case: Case, organization: Organization, user_id: str) -> bool:
-        """Whether this user's approval waits for further proofs by that user."""
-        found = deciding.mfa_status(case, organization, user_id)
-        return found is not None and not found.satisfied
-
-    def _judged(self, case: Case, organization: Organization) -> Judgement:
-        return judge(deciding.facts(case, organization, fail_closed=self._rules.fail_closed))
-
-    def _said(
-        self, judgement: Judgement, activity_id: str, vote_id: str, organization_id: str, now_ms: int
-    ) -> Evaluation:
-        return deciding.evaluation(self._new_id(), activity_id, vote_id, organization_id, judgement, now_ms)
-
-    def _vote(
-        self,
-        selection: VoteSelection,
-        activity_id: str,
-        cast: Submission,
-        caller: Principal,
-        voter: User,
-        now_ms: int,
-    ) -> Vote:
-        return Vote(
-            id=self._new_id(),
-            user_id=voter.user_id,
-            user=voter,
-            activity_id=activity_id,
-            selection=selection,
-            message=cast.request.decode(),
-            public_key=caller.proven.public_key,
-            signature=caller.proven.signature,
-            scheme=caller.proven.scheme,
-            created_at=Timestamp.from_ms(now_ms),
-        )
+        return await self.decisions.on_vote(known, submission, organization, caller_now, voted_ms), None
 
 
-def execution_of(
-    case: Case, organization: Organization, limits: Limits, signer: Signer, new_id: Callable[[], str]
-) -> Execution:
-    """What the execution of this case gets: also what was gathered, if its operation gathers."""
-    common = Execution(
-        organization=organization,
-        submitter_id=case.submitter_id,
-        now_ms=case.now_ms,
-        limits=limits,
-        signer=signer,
-        new_id=new_id,
-    )
-    if case.operation.gather is None:
-        return common
-    return Informed(**msgspec.structs.asdict(common), gathered=case.gathered)
-
-
-def _passes(refused: ServiceError) -> bool:
-    """Whether another try may succeed: the refusal says nothing of the activity."""
-    return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)
+def _is_denial(commit: Commit | None) -> bool:
+    """Such a commit keeps what the rules said; it must not if the same bytes have done their work before."""
+    return commit is not None and commit.activity is None
 
 
 def _target(submission: Submission) -> str:

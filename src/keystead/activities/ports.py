@@ -143,8 +143,7 @@ class Signature(msgspec.Struct, frozen=True):
 class Signer(Protocol):
     """The only door to plaintext key material. Nothing it returns is secret.
 
-    Raises NotImplementedHere for an address format or curve it cannot derive yet, InvalidRequest for a
-    path, mnemonic length or combination that cannot be.
+    Raises InvalidRequest for a path, mnemonic length or combination of curve and address format that cannot be.
     """
 
     async def new_data_key(self, organization_id: str) -> Sealed:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from keystead.api.choices import choices
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
 
@@ -35,6 +36,7 @@ _PATTERN_WORDS = {
 _AT = re.compile(r" - at `(?P<path>[^`]*)`\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]+)`")
+_WORD = re.compile(r"Invalid enum value '(?P<word>.*)'\Z", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(?P<pattern>.*)'\Z", re.DOTALL)
 
 
@@ -49,7 +51,7 @@ class Decoder(msgspec.Struct, frozen=True):
         try:
             return self.typed.decode(body)
         except msgspec.ValidationError as refused:
-            raise _named(str(refused), self.within) from None
+            raise _named(str(refused), self.within, self.typed.type) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as refused:
             raise InvalidRequest(f"bad request body: not valid JSON: {refused}") from None
         except RecursionError:
@@ -119,7 +121,7 @@ def _unique_members(members: list[tuple[str, Any]]) -> None:
 _MEMBERS = json.JSONDecoder(object_pairs_hook=_unique_members, parse_int=_no_number, parse_float=_no_number)
 
 
-def _named(message: str, within: str) -> InvalidRequest:
+def _named(message: str, within: str, kind: Any) -> InvalidRequest:
     at = _AT.search(message)
     where = (at["path"] if at else "$").removeprefix("$").removeprefix(".")
     path = ".".join(part for part in (within, where) if part)
@@ -130,6 +132,8 @@ def _named(message: str, within: str) -> InvalidRequest:
         return InvalidRequest(f"invalid request body: unknown field `{_join(path, unknown['field'])}`")
     if (pattern := _PATTERN.match(what)) and (words := _PATTERN_WORDS.get(_unescaped(pattern["pattern"]))):
         what = words
+    if (word := _WORD.match(what)) and (expected := choices(kind, where, word["word"])):
+        what = f"{what}: {expected}"
     if path == "organizationId":
         return InvalidRequest(
             f"malformed organization ID provided: `organizationId`: {what}",

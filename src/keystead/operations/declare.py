@@ -22,8 +22,8 @@ from keystead.activities.activity import (
     Resources,
     Standing,
 )
+from keystead.activities.decisions import Decisions
 from keystead.activities.gathering import Gathering
-from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
@@ -43,7 +43,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     caller: Principal
     store: Store
-    lifecycle: Lifecycle
+    decisions: Decisions
 
 
 class QueryOperation(Operation, frozen=True, kw_only=True):
@@ -121,6 +121,7 @@ def activity(
     gather: Gather | None = None,
     resources: Resources | None = None,
     standing: Standing | None = None,
+    changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
@@ -159,6 +160,7 @@ def activity(
                 gather=gather,
                 resources=resources,
                 standing=standing,
+                changes_organization=changes_organization,
             )
         )
         return execute

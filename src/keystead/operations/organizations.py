@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta
@@ -12,7 +13,8 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.lookups import LookupKind
+from keystead.organizations.contacts import without_separators
+from keystead.organizations.lookups import LookupKind, address_looked_up
 
 
 class WhoamiRequest(QueryRequest, frozen=True):
@@ -93,7 +95,7 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
 
 class ListSuborgsRequest(QueryRequest, frozen=True):
     """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-    PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case."""
+    PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it."""
 
     filter_type: ShortText | None = None
     filter_value: Token | None = None
@@ -112,6 +114,13 @@ _FOUND_BY = {
     "PHONE_NUMBER": LookupKind.PHONE_NUMBER,
     "WALLET_ACCOUNT_ADDRESS": LookupKind.WALLET_ACCOUNT_ADDRESS,
     "PUBLIC_KEY": LookupKind.PUBLIC_KEY,
+}
+
+_AS_STORED: dict[str, Callable[[str], str]] = {
+    "EMAIL": str.lower,
+    "PUBLIC_KEY": lambda key: key.lower().removeprefix("0x"),
+    "PHONE_NUMBER": without_separators,
+    "WALLET_ACCOUNT_ADDRESS": address_looked_up,
 }
 
 
@@ -138,9 +147,8 @@ def _found_by(request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
         raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected one of {expected}")
     if not value:
         raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {kind}")
-    if kind in ("EMAIL", "PUBLIC_KEY"):
-        value = value.lower()
-    return _FOUND_BY[kind], value
+    as_stored = _AS_STORED.get(kind)
+    return _FOUND_BY[kind], as_stored(value) if as_stored else value
 
 
 class ListVerifiedSuborgsRequest(QueryRequest, frozen=True):

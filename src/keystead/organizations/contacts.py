@@ -34,9 +34,13 @@ def check_email(address: str, field: str) -> str:
 
 def check_phone_number(number: str, field: str) -> str:
     """The number without separators. Raises InvalidRequest unless it is E.164: + and 7 to 15 digits."""
-    plain = _SEPARATORS.sub("", number)
+    plain = without_separators(number)
     if not _E164.match(plain):
         raise InvalidRequest(
             f"invalid phone number: field `{field}`: {number[:40]!r}: expected E.164, such as +14155550123"
         )
     return plain
+
+
+def without_separators(number: str) -> str:
+    return _SEPARATORS.sub("", number)

@@ -48,8 +48,12 @@ def name_lookup(organization_name: str) -> Lookup:
 
 
 def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
-    """An address is found as it is written in its account."""
     return frozenset(
-        Lookup(LookupKind.WALLET_ACCOUNT_ADDRESS, account.address, account.wallet_account_id)
+        Lookup(LookupKind.WALLET_ACCOUNT_ADDRESS, address_looked_up(account.address), account.wallet_account_id)
         for account in accounts
     )
+
+
+def address_looked_up(address: str) -> str:
+    """An address is found as it is written in its account; one in hex in any letter case."""
+    return address.lower() if address.startswith(("0x", "0X")) else address

@@ -168,7 +168,7 @@ class Application:
             request.user_id = caller.user.user_id
             self._rate_limit.spend(organization.id, time.monotonic())
             reading = Reading(
-                organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
+                organization=organization, caller=caller, store=service.store, decisions=service.lifecycle.decisions
             )
             if not operation.of_version:
                 return answer(await _settled(operation.answer(reading, asked)), request.form)
@@ -191,7 +191,7 @@ class Application:
             fail_closed = self.settings.deny_policies_fail_closed
             warn_of_unsafe_policies(activity, now, request.id, fail_closed=fail_closed)
         reading = Reading(
-            organization=organization, caller=caller, store=service.store, lifecycle=service.lifecycle
+            organization=organization, caller=caller, store=service.store, decisions=service.lifecycle.decisions
         )
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), request.form)

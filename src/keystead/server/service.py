@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.lifecycle import Lifecycle, Rules
+from keystead.activities.decisions import Rules
+from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.ports import Sealed, Signer
 from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable

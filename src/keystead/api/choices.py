@@ -1,0 +1,63 @@
+"""Which words a place in a request takes, for the refusal of one that it does not take.
+
+Here: from a type and the path of a value in it to the words of its enum. Not here: the refusal (`decoding`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+import typing
+from enum import Enum
+from typing import Annotated, Any
+
+import msgspec
+
+ALL_SHOWN_MAX = 12
+"""Of longer lists only the words most like the one that was sent are shown."""
+
+_STEP = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")
+
+
+def choices(kind: Any, path: str, sent: str) -> str:
+    """The words that the value at `path` (e.g. accounts[0].curve) within `kind` takes; "" if it takes others."""
+    for step in _STEP.finditer(path):
+        kind = _bare(kind)
+        inside = _field(kind, step["name"]) if step["name"] else _item(kind)
+        if inside is None:
+            return ""
+        kind = inside
+    kind = _bare(kind)
+    if not (isinstance(kind, type) and issubclass(kind, Enum)):
+        return ""
+    words = [str(member.value) for member in kind]
+    if len(words) <= ALL_SHOWN_MAX:
+        return f"expected {' or '.join(words)}"
+    near = difflib.get_close_matches(sent[:100], words, cutoff=0.4)
+    return f"one of {len(words)} words is expected" + (f", perhaps {' or '.join(near)}" if near else "")
+
+
+def _bare(kind: Any) -> Any:
+    """The type without its constraints and without None."""
+    if typing.get_origin(kind) is Annotated:
+        return _bare(typing.get_args(kind)[0])
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        members = [member for member in typing.get_args(kind) if member is not type(None)]
+        return _bare(members[0]) if len(members) == 1 else kind
+    return kind
+
+
+def _field(kind: Any, name: str) -> Any:
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return None
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name == name:
+            return field.type
+    return None
+
+
+def _item(kind: Any) -> Any:
+    """What a list holds, or the values of a mapping."""
+    arguments = typing.get_args(kind)
+    return arguments[-1 if typing.get_origin(kind) is dict else 0] if arguments else None

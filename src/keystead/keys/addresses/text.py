@@ -1,0 +1,80 @@
+"""How networks write bytes as text: base 58, bech32 and bech32m, and the CRC that some of them add.
+
+Pure, and our own: the libraries at hand take a tenth of a second and more to import, and these are a page. The
+tests hold them against two of those. Not here: what the bytes are (the modules beside this one).
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+from typing import Final
+
+BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+RIPPLE_ALPHABET: Final = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
+
+_BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_BECH32_GENERATORS: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_BECH32_CONSTANT: Final = 1
+_BECH32M_CONSTANT: Final = 0x2BC830A3
+_CHECKSUM_LETTERS: Final = 6
+
+
+def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
+    """Without checksum; each leading zero byte is a leading first letter of the alphabet."""
+    number = int.from_bytes(data)
+    digits = ""
+    while number:
+        number, digit = divmod(number, 58)
+        digits = alphabet[digit] + digits
+    return alphabet[0] * (len(data) - len(data.lstrip(b"\0"))) + digits
+
+
+def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
+    """With four bytes of double SHA-256 behind it."""
+    return base58(payload + hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4], alphabet)
+
+
+def bech32(prefix: str, data: bytes) -> str:
+    """BIP-173, of bytes: the last group of five bits is filled with zeros. `prefix` is lower case."""
+    return _bech32(prefix, _groups_of_five(data), _BECH32_CONSTANT)
+
+
+def bech32m(prefix: str, data: bytes) -> str:
+    """BIP-350, of bytes."""
+    return _bech32(prefix, _groups_of_five(data), _BECH32M_CONSTANT)
+
+
+def segwit(prefix: str, version: int, program: bytes) -> str:
+    """The address of a witness program: bech32 for version 0, bech32m for those after it (BIP-350)."""
+    constant = _BECH32M_CONSTANT if version else _BECH32_CONSTANT
+    return _bech32(prefix, [version, *_groups_of_five(program)], constant)
+
+
+def crc16(data: bytes) -> int:
+    """CRC-16/XMODEM: polynomial 0x1021, from zero."""
+    return binascii.crc_hqx(data, 0)
+
+
+def _groups_of_five(data: bytes) -> list[int]:
+    count = (len(data) * 8 + 4) // 5
+    bits = int.from_bytes(data) << count * 5 - len(data) * 8
+    return [bits >> 5 * position & 31 for position in reversed(range(count))]
+
+
+def _bech32(prefix: str, digits: list[int], constant: int) -> str:
+    expanded = [ord(letter) >> 5 for letter in prefix] + [0] + [ord(letter) & 31 for letter in prefix]
+    checksum = _polymod([*expanded, *digits, *[0] * _CHECKSUM_LETTERS]) ^ constant
+    checked = [checksum >> 5 * position & 31 for position in reversed(range(_CHECKSUM_LETTERS))]
+    return prefix + "1" + "".join(_BECH32[digit] for digit in (*digits, *checked))
+
+
+def _polymod(values: list[int]) -> int:
+    remainder = 1
+    for value in values:
+        top = remainder >> 25
+        remainder = (remainder & 0x1FFFFFF) << 5 ^ value
+        for position, generator in enumerate(_BECH32_GENERATORS):
+            if top >> position & 1:
+                remainder ^= generator
+    return remainder
