@@ -485,7 +485,7 @@ class Operations(Calls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case.
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it.
         """
         return self._query(
             "list_suborgs",
@@ -2124,7 +2124,7 @@ class AsyncOperations(AsyncCalls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, e-mail addresses in any letter case.
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it.
         """
         return await self._query(
             "list_suborgs",
