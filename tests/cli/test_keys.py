@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 
+from keystead.activities.ports import BundleSigner
+from keystead.cli.banner import development_banner
+from keystead.client.credentials import Credentials
+from keystead.stamps.signing import generate_api_key
 from tests.cli.terminal import Terminal
 from tests.servers import Installation, Server
+
+KEY = generate_api_key(seed=b"a key for the banner")
 
 
 def test_bundle_signer_is_what_the_server_tells(
@@ -37,3 +44,17 @@ def test_without_a_database(terminal: Terminal, monkeypatch: pytest.MonkeyPatch)
 def test_the_page_is_for_reading(sqlite_server: Server) -> None:
     assert sqlite_server.http.post("/bundle-signer").status_code == 405
     assert sqlite_server.http.head("/bundle-signer").status_code == 200
+
+
+def test_the_development_server_prints_it() -> None:
+    credentials = Credentials(
+        base_url="http://localhost:8080",
+        organization_id="organization",
+        user_id="user",
+        api_public_key=KEY.public_key,
+        api_private_key=KEY.private_key,
+    )
+    signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
+    lines = development_banner(credentials, Path("data"), [], signer, seeded=False).splitlines()
+    for told in (signer.signing_public_key, signer.composite_public_key):
+        assert sum(line.split()[-1:] == [told] for line in lines) == 1

@@ -109,7 +109,7 @@ def read_target(text: str, field: str) -> bytes:
     except ValueError:
         raise InvalidRequest(
             f"invalid request: field `{field}`: expected a P-256 public key, the hex of 65 bytes (uncompressed) or "
-            f"33 (compressed), not {text[:140]!r}"
+            f"33 (compressed), not these {len(text)} characters"
         ) from None
     return point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
