@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.cases import CREATE_INTERFACE, LIST_WALLETS
+from bench.cases import CREATE_INTERFACE, LIST_WALLETS, SIGN_RAW_PAYLOAD, SIGN_TRANSACTION
 from bench.run import Result
 
 COLUMNS = (
@@ -30,6 +30,8 @@ HEADER = "\n".join(
 TARGETS = (
     (LIST_WALLETS.name, "sqlite", 0.40),
     (CREATE_INTERFACE.name, "sqlite", 0.12),
+    (SIGN_RAW_PAYLOAD.name, "sqlite", 0.12),
+    (SIGN_TRANSACTION.name, "sqlite", 0.06),
     (LIST_WALLETS.name, "postgres", 0.22),
 )
 """Least shares of one worker with one organization."""

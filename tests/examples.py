@@ -92,6 +92,11 @@ def _changed_policy(furniture: Furniture) -> dict[str, Any]:
 Make = Callable[[Furniture], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
+HASHED_TEXT = {"encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}
+TRANSACTION = {
+    "unsignedTransaction": "02e40109018504a817c8008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0",
+    "type": "TRANSACTION_TYPE_ETHEREUM",
+}
 
 QUERIES: dict[str, Make] = {
     "get_activity": lambda f: {"activityId": f.activity_id},
@@ -211,7 +216,9 @@ SUBMISSIONS: dict[str, Make] = {
             private_key_params(curve="CURVE_P256", addressFormats=[]),
         ]
     },
-    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": lambda f: {"privateKeys": [private_key_params()]},
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": lambda f: {
+        "privateKeys": [private_key_params(privateKeyTags=[f.private_key_tag_id])]
+    },
     "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG": lambda f: {
         "privateKeyTagName": unique("tag"),
         "privateKeyIds": [f.private_key_id],
@@ -272,6 +279,15 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD": lambda f: {"privateKeyId": f.private_key_id, "payload": "ada", **HASHED_TEXT},
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS": lambda f: {
+        "signWith": f.private_key_id,
+        "payloads": ["ada", "bob"],
+        **HASHED_TEXT,
+    },
+    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2": lambda f: {"signWith": f.private_key_id, **TRANSACTION},
+    "ACTIVITY_TYPE_SIGN_TRANSACTION": lambda f: {"privateKeyId": f.private_key_id, **TRANSACTION},
     "ACTIVITY_TYPE_UPDATE_MFA_POLICY": lambda f: {
         "mfaPolicyId": f.mfa_policy_id,
         **mfa_policy_params(f.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY", "id": f.api_key_id}]),

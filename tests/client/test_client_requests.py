@@ -89,16 +89,16 @@ def test_names_unknown_to_this_client(driven: Make) -> None:
     server = StandIn(ok({"privateKeys": []}))
     assert driven(server).call(lambda c: c.query("list_private_keys", tag="p")) == {"privateKeys": []}
     driven(server).call(
-        lambda c: c.submit("sign_raw_payload", {"payload": "p"}, activity_type="ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2")
+        lambda c: c.submit("execute_swap", {"payload": "p"}, activity_type="ACTIVITY_TYPE_EXECUTE_SWAP_V2")
     )
     query, submission = (json.loads(request.content) for request in server.requests)
     assert query == {"organizationId": ORGANIZATION, "tag": "p"}
     assert (submission["type"], submission["parameters"]) == (
-        "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+        "ACTIVITY_TYPE_EXECUTE_SWAP_V2",
         {"payload": "p"},
     )
-    with pytest.raises(UsageError, match="sign_raw_payload"):
-        driven(server).call(lambda c: c.submit("sign_raw_payload", {}))
+    with pytest.raises(UsageError, match="execute_swap"):
+        driven(server).call(lambda c: c.submit("execute_swap", {}))
 
 
 def test_a_request_fills_in_what_is_left_out_and_nothing_else(driven: Make) -> None:

@@ -26,6 +26,10 @@ KEYS = {
     "ACTIVITY_TYPE_CREATE_USERS_V3": ("createUsersIntentV3", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V2": ("createUsersIntentV2", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS": ("createUsersIntent", "createUsersResult"),
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": ("signRawPayloadIntentV2", "signRawPayloadResult"),
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD": ("signRawPayloadIntent", "signRawPayloadResult"),
+    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2": ("signTransactionIntentV2", "signTransactionResult"),
+    "ACTIVITY_TYPE_SIGN_TRANSACTION": ("signTransactionIntent", "signTransactionResult"),
     "ACTIVITY_TYPE_UPDATE_POLICY_V2": ("updatePolicyIntentV2", "updatePolicyResultV2"),
     "ACTIVITY_TYPE_UPDATE_POLICY": ("updatePolicyIntent", "updatePolicyResult"),
 }

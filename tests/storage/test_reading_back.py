@@ -196,7 +196,6 @@ def test_wallet_accounts(database: str) -> None:
             ]:
                 assert await store.wallet_account(organization_id, odd, address, path) == found.account
                 assert await store.wallet_account(organization_id, even, address, path) is None
-            assert await store.wallet_account(organization_id, odd, None, None) == accounts[1].account
             assert (
                 await store.wallet_account(organization_id, odd, found.account.address, accounts[1].normalized_path)
                 is None

@@ -24,7 +24,7 @@ from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.schema import HEAD, alembic_config, is_current, migrate
 from keystead.storage.statements import reads
 from keystead.storage.tables import metadata
-from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap
+from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap, wallet_emptying
 from tests.postgres import PostgresServer
 from tests.storage.conftest import ENGINES, MakeDatabase, opened
 
@@ -151,11 +151,28 @@ def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) 
         statements += found.values() if isinstance(found, dict) else [found]
     written = [organization_swap(dialect).update.sql, activity_swap(dialect).update.sql]
     written += [*deletions(dialect).values(), *dissolution(dialect)]
+    written += [statement.sql for statement in wallet_emptying(dialect)]
     for sql in (*[statement.sql for statement in statements], *written):
         plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
         for *_, step in plan:
             table = re.match(r"SCAN (\w+)", step)
             assert table is None or table[1] not in metadata.tables, f"{step}\n{sql}"
+    connection.close()
+
+
+def test_accounts_are_found_by_their_own_index_on_sqlite(new_sqlite: MakeDatabase) -> None:
+    """However many there are: a walk through all accounts of an organization would not show as a scan."""
+    connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
+    declared = reads(SqliteDialect())
+    for statement, index in [
+        (declared.accounts_with_address, "wallet_account_by_address"),
+        (declared.accounts_at, "wallet_account_by_path"),
+        (declared.accounts_called, "wallet_account_by_name"),
+        (declared.accounts_of_ids, "sqlite_autoindex_wallet_account_1"),
+    ]:
+        arguments = [None] * statement.sql.count("?")
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", arguments).fetchall()
+        assert any(f"USING INDEX {index} " in step for *_, step in plan), (index, plan)
     connection.close()
 
 

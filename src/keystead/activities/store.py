@@ -106,7 +106,7 @@ class Store(AttachmentReads, Protocol):
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        """The first account that this address names and of this normalized path; None stands for any."""
+        """The oldest account that this address names and of this normalized path. None, not of both: any."""
         ...
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:

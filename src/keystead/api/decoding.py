@@ -33,6 +33,12 @@ _PATTERN_WORDS = {
     NO_CONTROLS: "expected text without control characters",
     NO_CONTROLS_BUT_LINES: "expected text without control characters",
 }
+_ENUM_WORDS = {
+    "parameters.encoding": "invalid payload encoding",
+    "parameters.hashFunction": "invalid hash function",
+}
+"""Fields for whose unknown values the public API has words of its own."""
+
 _AT = re.compile(r" - at `(?P<path>[^`]*)`\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]+)`")
@@ -140,7 +146,13 @@ def _named(message: str, within: str, kind: Any) -> InvalidRequest:
             machine_code="INVALID_ORGANIZATION_ID",
         )
     place = f"field `{path}`: " if path else ""
-    return InvalidRequest(f"invalid request body: {place}{what[:1].lower()}{what[1:]}")
+    if path == "parameters.type" and "expected TRANSACTION_TYPE_" in what:
+        return InvalidRequest(
+            f"failed to parse transaction: {place}{what[:1].lower()}{what[1:]}",
+            machine_code="UNSUPPORTED_TRANSACTION_TYPE",
+        )
+    start = _ENUM_WORDS.get(path, "") if what.startswith("Invalid enum value") else ""
+    return InvalidRequest(f"{start or 'invalid request body'}: {place}{what[:1].lower()}{what[1:]}")
 
 
 def _join(path: str, field: str) -> str:

@@ -56,6 +56,9 @@ ACTIVITY_TYPES = {
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    "sign_raw_payload": "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+    "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    "sign_transaction": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
@@ -1428,6 +1431,79 @@ class Operations(Calls):
             {
                 "name": name,
                 "value": value,
+            },
+        )
+
+    def sign_raw_payload(
+        self,
+        *,
+        sign_with: str,
+        payload: str,
+        encoding: shapes.PayloadEncoding,
+        hash_function: shapes.HashFunction,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignRawPayloadSubmitted:
+        """Sign a raw payload with a wallet account or a private key."""
+        return self._submit(
+            shapes.SignRawPayloadSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "payload": payload,
+                "encoding": encoding,
+                "hashFunction": hash_function,
+            },
+        )
+
+    def sign_raw_payloads(
+        self,
+        *,
+        sign_with: str,
+        payloads: Sequence[str],
+        encoding: shapes.PayloadEncoding,
+        hash_function: shapes.HashFunction,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignRawPayloadsSubmitted:
+        """Sign several raw payloads with one wallet account or private key.
+
+        `encoding` and `hash_function` are those of every payload.
+        """
+        return self._submit(
+            shapes.SignRawPayloadsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "payloads": payloads,
+                "encoding": encoding,
+                "hashFunction": hash_function,
+            },
+        )
+
+    def sign_transaction(
+        self,
+        *,
+        sign_with: str,
+        unsigned_transaction: str,
+        type: shapes.TransactionType,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignTransactionSubmitted:
+        """Sign a transaction with a wallet account or a private key.
+
+        `unsigned_transaction` is hex, with or without 0x.
+        """
+        return self._submit(
+            shapes.SignTransactionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "unsignedTransaction": unsigned_transaction,
+                "type": type,
             },
         )
 
@@ -3067,6 +3143,79 @@ class AsyncOperations(AsyncCalls):
             {
                 "name": name,
                 "value": value,
+            },
+        )
+
+    async def sign_raw_payload(
+        self,
+        *,
+        sign_with: str,
+        payload: str,
+        encoding: shapes.PayloadEncoding,
+        hash_function: shapes.HashFunction,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignRawPayloadSubmitted:
+        """Sign a raw payload with a wallet account or a private key."""
+        return await self._submit(
+            shapes.SignRawPayloadSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "payload": payload,
+                "encoding": encoding,
+                "hashFunction": hash_function,
+            },
+        )
+
+    async def sign_raw_payloads(
+        self,
+        *,
+        sign_with: str,
+        payloads: Sequence[str],
+        encoding: shapes.PayloadEncoding,
+        hash_function: shapes.HashFunction,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignRawPayloadsSubmitted:
+        """Sign several raw payloads with one wallet account or private key.
+
+        `encoding` and `hash_function` are those of every payload.
+        """
+        return await self._submit(
+            shapes.SignRawPayloadsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "payloads": payloads,
+                "encoding": encoding,
+                "hashFunction": hash_function,
+            },
+        )
+
+    async def sign_transaction(
+        self,
+        *,
+        sign_with: str,
+        unsigned_transaction: str,
+        type: shapes.TransactionType,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SignTransactionSubmitted:
+        """Sign a transaction with a wallet account or a private key.
+
+        `unsigned_transaction` is hex, with or without 0x.
+        """
+        return await self._submit(
+            shapes.SignTransactionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "signWith": sign_with,
+                "unsignedTransaction": unsigned_transaction,
+                "type": type,
             },
         )
 

@@ -23,10 +23,13 @@ from keystead.api.enums import (
     Curve,
     Effect,
     FeatureName,
+    HashFunction,
     MnemonicLanguage,
     PathFormat,
+    PayloadEncoding,
     SmartContractInterfaceType,
     TagType,
+    TransactionType,
     VoteSelection,
 )
 from keystead.api.parameters import (
@@ -184,6 +187,7 @@ __all__ = [
     "GetUserResponse",
     "GetWalletAccountResponse",
     "GetWalletResponse",
+    "HashFunction",
     "ImportPrivateKeyResult",
     "ImportPrivateKeySubmitted",
     "ImportWalletResult",
@@ -213,6 +217,7 @@ __all__ = [
     "OidcClaims",
     "Pagination",
     "PathFormat",
+    "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
     "PrivateKey",
@@ -229,12 +234,19 @@ __all__ = [
     "RootUserParamsV5",
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
+    "SignRawPayloadResult",
+    "SignRawPayloadSubmitted",
+    "SignRawPayloadsResult",
+    "SignRawPayloadsSubmitted",
+    "SignTransactionResult",
+    "SignTransactionSubmitted",
     "SmartContractInterface",
     "SmartContractInterfaceType",
     "Status",
     "Tag",
     "TagType",
     "Timestamp",
+    "TransactionType",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
     "UpdateOrganizationNameResult",
@@ -663,6 +675,26 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 
 class SetOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
+
+
+class SignRawPayloadResult(Wire, frozen=True):
+    """Hex without 0x. `r` and `s`: 64 digits each; `v`: 00 or 01, the recovery id of ECDSA."""
+
+    r: str
+    s: str
+    v: str
+
+
+class SignRawPayloadsResult(Wire, frozen=True):
+    """In the order of the payloads."""
+
+    signatures: tuple[SignRawPayloadResult, ...]
+
+
+class SignTransactionResult(Wire, frozen=True):
+    """Hex in lower case, without 0x."""
+
+    signed_transaction: str
 
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
@@ -1285,6 +1317,53 @@ class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
     @property
     def features(self) -> tuple[Feature, ...]:
         return self.result.features
+
+
+class SignRawPayloadSubmitted(Submitted[SignRawPayloadResult]):
+    """Sign a raw payload with a wallet account or a private key."""
+
+    operation = "sign_raw_payload"
+    activity_type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
+    result_key = "signRawPayloadResult"
+    result_struct = SignRawPayloadResult
+
+    @property
+    def r(self) -> str:
+        return self.result.r
+
+    @property
+    def s(self) -> str:
+        return self.result.s
+
+    @property
+    def v(self) -> str:
+        return self.result.v
+
+
+class SignRawPayloadsSubmitted(Submitted[SignRawPayloadsResult]):
+    """Sign several raw payloads with one wallet account or private key."""
+
+    operation = "sign_raw_payloads"
+    activity_type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
+    result_key = "signRawPayloadsResult"
+    result_struct = SignRawPayloadsResult
+
+    @property
+    def signatures(self) -> tuple[SignRawPayloadResult, ...]:
+        return self.result.signatures
+
+
+class SignTransactionSubmitted(Submitted[SignTransactionResult]):
+    """Sign a transaction with a wallet account or a private key."""
+
+    operation = "sign_transaction"
+    activity_type = "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
+    result_key = "signTransactionResult"
+    result_struct = SignTransactionResult
+
+    @property
+    def signed_transaction(self) -> str:
+        return self.result.signed_transaction
 
 
 class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):

@@ -6,6 +6,7 @@ signatures.
 
 from __future__ import annotations
 
+import functools
 from typing import Final, assert_never
 
 import coincurve
@@ -36,6 +37,21 @@ class PublicKey(msgspec.Struct, frozen=True):
     uncompressed: bytes | None
 
 
+@functools.lru_cache(maxsize=4096)
+def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
+    """The public key of its 33 or 65 bytes of SEC 1, or of the 32 bytes of ed25519. Raises ValueError."""
+    match curve:
+        case Curve.SECP256K1:
+            k1 = coincurve.PublicKey(encoded)
+            return PublicKey(curve, k1.format(), k1.format(compressed=False))
+        case Curve.P256:
+            return _of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
+        case Curve.ED25519:
+            return PublicKey(curve, ed25519.Ed25519PublicKey.from_public_bytes(encoded).public_bytes_raw(), None)
+        case _:
+            assert_never(curve)
+
+
 def public_key(curve: Curve, private_key: bytes) -> PublicKey:
     """The public key of 32 bytes: a big-endian scalar, or on ed25519 the seed of RFC 8032.
 
@@ -51,14 +67,17 @@ def public_key(curve: Curve, private_key: bytes) -> PublicKey:
             k1 = coincurve.PublicKey.from_valid_secret(private_key)
             return PublicKey(curve, k1.format(), k1.format(compressed=False))
         case Curve.P256:
-            r1 = ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1()).public_key()
-            return PublicKey(
-                curve,
-                r1.public_bytes(Encoding.X962, PublicFormat.CompressedPoint),
-                r1.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint),
-            )
+            return _of_p256(ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1()).public_key())
         case Curve.ED25519:
             edwards = ed25519.Ed25519PrivateKey.from_private_bytes(private_key).public_key()
             return PublicKey(curve, edwards.public_bytes_raw(), None)
         case _:
             assert_never(curve)
+
+
+def _of_p256(key: ec.EllipticCurvePublicKey) -> PublicKey:
+    return PublicKey(
+        Curve.P256,
+        key.public_bytes(Encoding.X962, PublicFormat.CompressedPoint),
+        key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint),
+    )

@@ -102,7 +102,7 @@ class IdlInstruction(msgspec.Struct, frozen=True):
     name: str
     accounts: tuple[IdlAccount, ...]
     args: tuple[IdlField, ...]
-    discriminator: tuple[int, ...] = ()
+    discriminator: tuple[int, ...] | None = None
 
 
 class IdlVariant(msgspec.Struct, frozen=True):
@@ -113,14 +113,25 @@ class IdlVariant(msgspec.Struct, frozen=True):
 
 
 class IdlTypeBody(msgspec.Struct, frozen=True):
+    """What an alias stands for is under `value` in the old specification and under `alias` in the new one."""
+
     kind: Literal["struct", "enum", "alias", "type"]
     fields: tuple[Any, ...] = ()
     variants: tuple[IdlVariant, ...] = ()
+    value: Any = None
+    alias: Any = None
+
+    @property
+    def target(self) -> Any:
+        return self.alias if self.value is None else self.value
 
 
 class IdlType(msgspec.Struct, frozen=True):
+    """`serialization` tells a layout other than Borsh."""
+
     name: str
     type: IdlTypeBody
+    serialization: Any = "borsh"
 
 
 class Idl(msgspec.Struct, frozen=True):
@@ -150,9 +161,17 @@ def check_idl(text: str) -> None:
             _check_idl_type(argument.type, defined, f"instruction {instruction.name!r}, argument {argument.name!r}")
     for kind in idl.types:
         members = [*kind.type.fields, *(field for variant in kind.type.variants for field in variant.fields)]
+        if kind.type.target is not None:
+            members.append(kind.type.target)
         for member in members:
             named = isinstance(member, dict) and "type" in member and "name" in member
             _check_idl_type(member["type"] if named else member, defined, f"type {kind.name!r}")
+
+
+def read_idl(text: str) -> Idl:
+    """An IDL that `check_idl` has accepted."""
+    idl: Idl = _IDL.decode(text)
+    return idl
 
 
 def _check_idl_type(written: Any, defined: set[str], where: str, depth: int = 0) -> None:

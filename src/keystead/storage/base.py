@@ -207,13 +207,17 @@ class DatabaseStore(ABC):
         return {interface_id: text.decode() for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        found = await self._accounts_with_address(organization_id, address)
+        return min((stored for stored, _ in found), key=_account_id, default=None)
+
+    async def _accounts_with_address(self, organization_id: str, address: str) -> list[tuple[StoredAccount, str]]:
+        """With their normalized paths."""
         found = await self._select(
-            self._reads.account_with_address,
+            self._reads.accounts_with_address,
             organization_id=organization_id,
             addresses=self._dialect.listed(possible_forms(address)),
-            limit=1,
         )
-        return rows.stored_account_from(found[0]) if found else None
+        return [(rows.stored_account_from(row), row[2]) for row in found]
 
     async def accounts_at(
         self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
@@ -263,15 +267,16 @@ class DatabaseStore(ABC):
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        found = await self._select(
-            self._reads.first_accounts[address is not None, path is not None],
-            organization_id=organization_id,
-            wallet_id=wallet_id,
-            addresses=self._dialect.listed([] if address is None else possible_forms(address)),
-            path=path,
-            limit=1,
-        )
-        return rows.account_from(found[0]) if found else None
+        if address is not None:
+            fitting = [
+                stored
+                for stored, normalized_path in await self._accounts_with_address(organization_id, address)
+                if stored.account.wallet_id == wallet_id and path in (None, normalized_path)
+            ]
+        else:
+            assert path is not None, "an account is found by its address, its path, or both"
+            fitting = await self.accounts_at(organization_id, wallet_id, [path])
+        return min(fitting, key=_account_id).account if fitting else None
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
@@ -313,6 +318,10 @@ class DatabaseStore(ABC):
 
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))
+
+
+def _account_id(stored: StoredAccount) -> str:
+    return stored.account.wallet_account_id
 
 
 def unavailable(cause: str) -> Unavailable:

@@ -249,7 +249,7 @@ def account_from(row: Sequence[Any]) -> WalletAccount:
 
 
 def stored_account_from(row: Sequence[Any]) -> StoredAccount:
-    body, exported = row
+    body, exported = row[:2]
     return StoredAccount(_account_decoder.decode(body), bool(exported))
 
 

@@ -49,7 +49,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     interface_texts: Statement
     interface_text: Statement
     interface_texts_of: Statement
-    account_with_address: Statement
+    accounts_with_address: Statement
     accounts_at: Statement
     accounts_called: Statement
     accounts_of_ids: Statement
@@ -57,7 +57,6 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     has_account: Statement
     has_account_of_wallet: Statement
     account_pages: dict[tuple[bool, Side], Statement]
-    first_accounts: dict[tuple[bool, bool], Statement]
     has_suborganization: Statement
     suborganization_pages: dict[tuple[bool, Side], Statement]
     instance_value: Statement
@@ -107,10 +106,9 @@ def reads(dialect: Dialect) -> Reads:
                 interface_text.c.organization_id == _ORGANIZATION_ID, dialect.is_among(interface_text.c.id, "ids")
             )
         ),
-        account_with_address=dialect.compile(
+        # In no order: to order by id, SQLite would walk through all accounts instead of these few.
+        accounts_with_address=dialect.compile(
             _stored_accounts(dialect.is_among(wallet_account.c.address, "addresses"))
-            .order_by(wallet_account.c.id)
-            .limit(bindparam("limit"))
         ),
         accounts_at=dialect.compile(
             _stored_accounts(
@@ -144,11 +142,6 @@ def reads(dialect: Dialect) -> Reads:
             for of_wallet in (False, True)
             for side in Side
         },
-        first_accounts={
-            (by_address, by_path): _first_account(dialect, by_address, by_path)
-            for by_address in (False, True)
-            for by_path in (False, True)
-        },
         has_suborganization=dialect.compile(
             select(organization.c.id).where(organization.c.parent_id == _ORGANIZATION_ID, organization.c.id == _ID)
         ),
@@ -173,20 +166,6 @@ def _records(dialect: Dialect, which: ColumnElement[bool]) -> Statement:
 
 
 def _stored_accounts(*wanted: ColumnElement[bool]) -> Select[Any]:
-    return select(wallet_account.c.body, wallet_account.c.exported).where(
+    return select(wallet_account.c.body, wallet_account.c.exported, wallet_account.c.normalized_path).where(
         wallet_account.c.organization_id == _ORGANIZATION_ID, *wanted
-    )
-
-
-def _first_account(dialect: Dialect, by_address: bool, by_path: bool) -> Statement:
-    wanted: list[ColumnElement[Any]] = [
-        wallet_account.c.organization_id == _ORGANIZATION_ID,
-        wallet_account.c.wallet_id == bindparam("wallet_id"),
-    ]
-    if by_address:
-        wanted.append(dialect.is_among(wallet_account.c.address, "addresses"))
-    if by_path:
-        wanted.append(wallet_account.c.normalized_path == bindparam("path"))
-    return dialect.compile(
-        select(wallet_account.c.body).where(*wanted).order_by(wallet_account.c.id).limit(bindparam("limit"))
     )

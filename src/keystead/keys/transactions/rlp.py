@@ -1,0 +1,83 @@
+"""Recursive length prefix: Ethereum's nesting of byte strings, read so that each value has one spelling.
+
+Here: strict decoding in linear time and bounded depth, encoding. Not here: what the items mean. The usual library
+copies the input once for each level of nesting, which half a megabyte of brackets turns into half a gigabyte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+Item: TypeAlias = "bytes | list[Item]"
+
+DEPTH_MAX: Final = 6
+"""Lists in lists; an access list inside a transaction makes four."""
+
+_STRING, _LIST, _SHORT_MAX = 0x80, 0xC0, 55
+
+
+class NotRlp(ValueError):
+    """The bytes are no RLP, or not the one spelling of what they say. The message says why."""
+
+
+def decode(data: bytes) -> Item:
+    """The one item that `data` is. Raises NotRlp for anything left over or spelled longer than it must be."""
+    item, end = _item(data, 0, len(data), 0)
+    if end != len(data):
+        raise NotRlp(f"{len(data) - end} bytes follow the end")
+    return item
+
+
+def _item(data: bytes, at: int, limit: int, depth: int) -> tuple[Item, int]:
+    if at >= limit:
+        raise NotRlp("the bytes end too early")
+    first = data[at]
+    if first < _STRING:
+        return data[at : at + 1], at + 1
+    is_list = first >= _LIST
+    size = first - (_LIST if is_list else _STRING)
+    start = at + 1
+    if size > _SHORT_MAX:
+        width = size - _SHORT_MAX
+        written = data[start : min(start + width, limit)]
+        start += width
+        size = int.from_bytes(written)
+        if len(written) < width or written[0] == 0 or size <= _SHORT_MAX:
+            raise NotRlp(f"the length at byte {at} is not written the shortest way")
+    end = start + size
+    if end > limit:
+        raise NotRlp(f"the item at byte {at} is longer than what holds it")
+    if not is_list:
+        if size == 1 and data[start] < _STRING:
+            raise NotRlp(f"the byte at {at} is not written the shortest way")
+        return data[start:end], end
+    if depth == DEPTH_MAX:
+        raise NotRlp(f"lists are nested more than {DEPTH_MAX} deep")
+    items: list[Item] = []
+    while start < end:
+        item, start = _item(data, start, end, depth + 1)
+        items.append(item)
+    return items, end
+
+
+def encode(item: bytes | Sequence[Item]) -> bytes:
+    """The item as bytes."""
+    if isinstance(item, bytes):
+        if len(item) == 1 and item[0] < _STRING:
+            return item
+        return _prefix(len(item), _STRING) + item
+    payload = b"".join(map(encode, item))
+    return _prefix(len(payload), _LIST) + payload
+
+
+def _prefix(size: int, base: int) -> bytes:
+    if size <= _SHORT_MAX:
+        return bytes([base + size])
+    written = integer(size)
+    return bytes([base + _SHORT_MAX + len(written)]) + written
+
+
+def integer(value: int) -> bytes:
+    """A non-negative integer as RLP writes it: big-endian, no leading zero, zero as no bytes."""
+    return value.to_bytes((value.bit_length() + 7) // 8)

@@ -1,0 +1,287 @@
+"""Signing: raw payloads, one or many, and transactions.
+
+What is signed is gathered, and so read whole, before the decision: policies see what the signature is over. A
+signature changes nothing in the organization. Not here: encodings (`keys.payloads`), chains (`keys.transactions`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Informed, Outcome
+from keystead.activities.gathering import Gathering
+from keystead.activities.ports import Signature, SignatureScheme
+from keystead.api.decoding import NO_CONTROLS
+from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked
+from keystead.api.records import Wire
+from keystead.keys.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
+from keystead.keys.transactions.chains import parse_transaction
+from keystead.keys.transactions.transaction import UnsignedTransaction, unparsable
+from keystead.operations.declare import activity, older
+from keystead.operations.signing_keys import NamedKey, key_named
+from keystead.organizations.organization import Organization, contract_key
+
+PAYLOADS_AT_ONCE: Final = 1_000
+"""Most payloads that one request may have signed."""
+
+SignWith = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
+"""The address of a wallet account or private key, or the id of a private key."""
+
+
+class ToSign(msgspec.Struct, frozen=True):
+    """What a request to sign raw payloads comes to."""
+
+    named: NamedKey
+    scheme: SignatureScheme
+    messages: tuple[bytes, ...]
+    keywords: Mapping[str, Any]
+
+
+async def _signatures(
+    execution: Execution, named: NamedKey, scheme: SignatureScheme, messages: Sequence[bytes]
+) -> tuple[Signature, ...]:
+    organization = execution.organization
+    return await execution.signer.sign(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        key=named.key,
+        scheme=scheme,
+        messages=messages,
+    )
+
+
+async def _payload_signatures(execution: Informed[ToSign]) -> tuple[Signature, ...]:
+    gathered = execution.gathered
+    return await _signatures(execution, gathered.named, gathered.scheme, gathered.messages)
+
+
+# One raw payload
+
+
+class SignRawPayloadIntentV2(Asked, frozen=True):
+    sign_with: SignWith
+    payload: str
+    encoding: PayloadEncoding
+    hash_function: HashFunction
+
+
+class SignRawPayloadIntent(Asked, frozen=True):
+    private_key_id: Uuid
+    payload: str
+    encoding: PayloadEncoding
+    hash_function: HashFunction
+
+
+class SignRawPayloadResult(Wire, frozen=True):
+    """Hex without 0x. `r` and `s`: 64 digits each; `v`: 00 or 01, the recovery id of ECDSA."""
+
+    r: str
+    s: str
+    v: str
+
+
+def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
+    return SignRawPayloadIntentV2(
+        sign_with=older.private_key_id,
+        payload=older.payload,
+        encoding=older.encoding,
+        hash_function=older.hash_function,
+    )
+
+
+async def gather_payload(gathering: Gathering, intent: SignRawPayloadIntentV2) -> ToSign:
+    named = await key_named(gathering, intent.sign_with)
+    check_combination(named.party.curve, intent.encoding, intent.hash_function)
+    payload = read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload")
+    return _to_sign(named, [payload])
+
+
+def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
+    facts = payloads[0].facts if len(payloads) == 1 else {}
+    return ToSign(
+        named=named,
+        scheme=scheme_of(named.party.curve, named.party.address_format),
+        messages=tuple(payload.message for payload in payloads),
+        keywords={**named.keywords, **facts},
+    )
+
+
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> Mapping[str, Any]:
+    return gathered.keywords
+
+
+@activity(
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+    accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
+    gather=gather_payload,
+    resources=payload_keywords,
+    changes_organization=False,
+)
+async def sign_raw_payload(execution: Informed[ToSign], _: SignRawPayloadIntentV2) -> Outcome[SignRawPayloadResult]:
+    """Sign a raw payload with a wallet account or a private key."""
+    (made,) = await _payload_signatures(execution)
+    return Outcome(result=_result(made))
+
+
+def _result(signature: Signature) -> SignRawPayloadResult:
+    return SignRawPayloadResult(r=signature.r.hex(), s=signature.s.hex(), v=f"{signature.v:02x}")
+
+
+# Several raw payloads
+
+
+class SignRawPayloadsIntent(Asked, frozen=True):
+    """`encoding` and `hash_function` are those of every payload."""
+
+    sign_with: SignWith
+    payloads: Annotated[tuple[str, ...], Meta(min_length=1, max_length=PAYLOADS_AT_ONCE)]
+    encoding: PayloadEncoding
+    hash_function: HashFunction
+
+
+class SignRawPayloadsResult(Wire, frozen=True):
+    """In the order of the payloads."""
+
+    signatures: tuple[SignRawPayloadResult, ...]
+
+
+async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -> ToSign:
+    named = await key_named(gathering, intent.sign_with)
+    check_combination(named.party.curve, intent.encoding, intent.hash_function)
+    payloads = [
+        read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
+        for index, text in enumerate(intent.payloads)
+    ]
+    if len(payloads) > 1 and any(payload.facts for payload in payloads):
+        # Policies have words for one of them; the others would be signed unseen.
+        raise InvalidRequest(
+            f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, one payload at a time"
+        )
+    return _to_sign(named, payloads)
+
+
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> Mapping[str, Any]:
+    return gathered.keywords
+
+
+@activity(
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    gather=gather_payloads,
+    resources=payloads_keywords,
+    changes_organization=False,
+)
+async def sign_raw_payloads(
+    execution: Informed[ToSign], _: SignRawPayloadsIntent
+) -> Outcome[SignRawPayloadsResult]:
+    """Sign several raw payloads with one wallet account or private key."""
+    made = await _payload_signatures(execution)
+    return Outcome(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
+
+
+# A transaction
+
+
+class SignTransactionIntentV2(Asked, frozen=True):
+    """`unsigned_transaction` is hex, with or without 0x."""
+
+    sign_with: SignWith
+    unsigned_transaction: str
+    type: TransactionType
+
+
+class SignTransactionIntent(Asked, frozen=True):
+    private_key_id: Uuid
+    unsigned_transaction: str
+    type: TransactionType
+
+
+class SignTransactionResult(Wire, frozen=True):
+    """Hex in lower case, without 0x."""
+
+    signed_transaction: str
+
+
+class TransactionToSign(msgspec.Struct, frozen=True):
+    """A transaction that was read, and the key that is to sign it."""
+
+    named: NamedKey
+    transaction: UnsignedTransaction
+    keywords: Mapping[str, Any]
+
+
+def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV2:
+    return SignTransactionIntentV2(
+        sign_with=older.private_key_id, unsigned_transaction=older.unsigned_transaction, type=older.type
+    )
+
+
+async def gather_transaction(gathering: Gathering, intent: SignTransactionIntentV2) -> TransactionToSign:
+    named = await key_named(gathering, intent.sign_with)
+    unsigned = hex_bytes(intent.unsigned_transaction)
+    if unsigned is None:
+        raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
+    transaction = parse_transaction(intent.type, unsigned, named.party)
+    interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
+    return TransactionToSign(named, transaction, {**named.keywords, **transaction.facts(interfaces)})
+
+
+_INTERFACES: Final = {
+    TransactionType.ETHEREUM: SmartContractInterfaceType.ETHEREUM,
+    TransactionType.SOLANA: SmartContractInterfaceType.SOLANA,
+}
+"""Chains whose contracts can have an interface on record."""
+
+
+async def _interfaces(gathering: Gathering, kind: TransactionType, contracts: Sequence[str]) -> Mapping[str, str]:
+    """The texts of the interfaces that the organization has of these contracts, by address."""
+    organization, interface_type = gathering.organization, _INTERFACES.get(kind)
+    if interface_type is None:
+        return {}
+    ids = {
+        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        for address in contracts
+    }
+    wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
+    missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
+    if missing:
+        _TEXTS.update(await gathering.store.interface_texts_of(organization.id, missing))
+    texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
+    while len(_TEXTS) > TEXTS_KEPT:
+        _TEXTS.popitem(last=False)
+    return texts
+
+
+TEXTS_KEPT: Final = 64
+"""Interfaces that are kept; their texts, at most 400 kilobytes each, never change under one id."""
+
+_TEXTS: OrderedDict[str, str] = OrderedDict()
+
+
+def transaction_keywords(
+    _: Organization, __: SignTransactionIntentV2, gathered: TransactionToSign
+) -> Mapping[str, Any]:
+    return gathered.keywords
+
+
+@activity(
+    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
+    gather=gather_transaction,
+    resources=transaction_keywords,
+    changes_organization=False,
+)
+async def sign_transaction(
+    execution: Informed[TransactionToSign], _: SignTransactionIntentV2
+) -> Outcome[SignTransactionResult]:
+    """Sign a transaction with a wallet account or a private key."""
+    transaction = execution.gathered.transaction
+    made = await _signatures(execution, execution.gathered.named, transaction.scheme, transaction.messages)
+    return Outcome(result=SignTransactionResult(signed_transaction=transaction.assemble(made).hex()))

@@ -1,0 +1,136 @@
+"""Which key `signWith` names: a wallet account or a private key by its address, a private key by its id.
+
+Here: the look-up, and what policies and parsers are told of the key. Not here: what is signed (`signing`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from keystead.activities.gathering import Gathering
+from keystead.activities.ports import SigningKey, StandaloneKey, WalletKey
+from keystead.api.enums import AddressFormat
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.records import PrivateKey, Wallet, WalletAccount
+from keystead.keys.curves import decoded_public_key
+from keystead.keys.transactions.transaction import Party
+from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.organizations.addresses import possible_forms, stored_form
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.organizations.organization import Organization, Sealed, Version
+
+KEYS_KEPT: Final = 4_096
+"""Keys that were named last, sealed as they are stored: about two kilobytes each."""
+
+_ID = re.compile(UUID_PATTERN)
+
+
+class NamedKey(msgspec.Struct, frozen=True):
+    """A key that can sign: to the signer, to parsers, and as the keywords of policies."""
+
+    key: SigningKey
+    party: Party
+    keywords: Mapping[str, Any]
+
+
+async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
+    """The key that `sign_with` names. Raises NotFound.
+
+    An address that several have is that of the oldest; hex and bech32 are the same in either case. Whatever makes a
+    key come, go or look otherwise makes a new version of the organization: what was found is kept for this one.
+    """
+    organization = gathering.organization
+    place = (organization.id, organization.version, sign_with)
+    known = _KNOWN.get(place)
+    if known is None:
+        known = _KNOWN[place] = await _found_key(gathering, sign_with)
+        if len(_KNOWN) > KEYS_KEPT:
+            _KNOWN.popitem(last=False)
+    else:
+        _KNOWN.move_to_end(place)
+    return known
+
+
+_KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
+
+
+async def _found_key(gathering: Gathering, sign_with: str) -> NamedKey:
+    organization = gathering.organization
+    if _ID.match(sign_with):
+        private_key = organization.private_keys.get(sign_with)
+        account = None
+    else:
+        forms = [organization.private_key_of_address.get(form) for form in possible_forms(sign_with)]
+        private_key = min(
+            (organization.private_keys[id_] for id_ in forms if id_ is not None),
+            key=lambda key: key.private_key_id,
+            default=None,
+        )
+        stored = await gathering.store.account_with_address(organization.id, sign_with)
+        account = None if stored is None else stored.account
+    if account is not None and (private_key is None or account.wallet_account_id < private_key.private_key_id):
+        wallet = organization.wallets.get(account.wallet_id)
+        if wallet is None:
+            raise _not_found(organization, sign_with)
+        sealed = await gathering.store.sealed_secret(organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
+        return _account_key(account, wallet, _found(sealed, organization, sign_with))
+    if private_key is None:
+        raise _not_found(organization, sign_with)
+    sealed = await gathering.store.sealed_secret(organization.id, private_key.private_key_id, PRIVATE_KEY_PURPOSE)
+    return _private_key(private_key, sign_with, _found(sealed, organization, sign_with))
+
+
+def _not_found(organization: Organization, sign_with: str) -> NotFound:
+    return NotFound(
+        f"Could not find any resource to sign with: field `parameters.signWith`: {sign_with!r} is no address of a "
+        f"wallet account or private key, and no id of a private key, of organization {organization.id}"
+    )
+
+
+def _found(sealed: Sealed | None, organization: Organization, sign_with: str) -> Sealed:
+    """The secret of a record that was just there; without it, the record went away in between."""
+    if sealed is None:
+        raise _not_found(organization, sign_with)
+    return sealed
+
+
+def _account_key(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
+    return NamedKey(
+        key=WalletKey(wallet.wallet_id, sealed, account.curve, account.path),
+        party=_party(account, bytes.fromhex(account.public_key or ""), account.address_format, account.address),
+        keywords={"wallet": wallet_facts(wallet), "wallet_account": wallet_account_facts(account)},
+    )
+
+
+def _private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
+    forms = possible_forms(sign_with)
+    named = next((each for each in key.addresses if stored_form(each.format, each.address) in forms), None)
+    return NamedKey(
+        key=StandaloneKey(key.private_key_id, sealed, key.curve),
+        party=_party(
+            key,
+            bytes.fromhex(key.public_key),
+            named.format if named else None,
+            named.address if named else None,
+        ),
+        keywords={"private_key": private_key_facts(key)},
+    )
+
+
+def _party(
+    key: WalletAccount | PrivateKey, encoded: bytes, address_format: AddressFormat | None, address: str | None
+) -> Party:
+    public = decoded_public_key(key.curve, encoded)
+    return Party(
+        curve=key.curve,
+        compressed=public.compressed,
+        uncompressed=public.uncompressed,
+        address_format=address_format,
+        address=address,
+    )
