@@ -214,7 +214,9 @@ SUBMISSIONS: dict[str, Make] = {
             private_key_params(curve="CURVE_P256", addressFormats=[]),
         ]
     },
-    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": lambda f: {"privateKeys": [private_key_params()]},
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": lambda f: {
+        "privateKeys": [private_key_params(privateKeyTags=[f.private_key_tag_id])]
+    },
     "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG": lambda f: {
         "privateKeyTagName": unique("tag"),
         "privateKeyIds": [f.private_key_id],
