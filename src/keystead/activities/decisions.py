@@ -198,6 +198,7 @@ class Decisions:
                 payloads = proof_payloads(activity, organization, outcome.derived, case.now_ms)
                 activity = replace(activity, app_proofs=await self._signer.prove(payloads))
             change = changing.change_of(organization, outcome, said.id)
+            assert change is None or case.operation.changes_organization, case.operation.name
             founding = changing.founding_of(outcome)
         return Commit(
             organization_id=organization.id,

@@ -123,6 +123,7 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSi
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
     gather=gather_payload,
     resources=payload_keywords,
+    changes_organization=False,
 )
 async def sign_raw_payload(execution: Informed[ToSign], _: SignRawPayloadIntentV2) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
@@ -171,7 +172,12 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSi
     return gathered.keywords
 
 
-@activity("ACTIVITY_TYPE_SIGN_RAW_PAYLOADS", gather=gather_payloads, resources=payloads_keywords)
+@activity(
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    gather=gather_payloads,
+    resources=payloads_keywords,
+    changes_organization=False,
+)
 async def sign_raw_payloads(
     execution: Informed[ToSign], _: SignRawPayloadsIntent
 ) -> Outcome[SignRawPayloadsResult]:
@@ -270,6 +276,7 @@ def transaction_keywords(
     accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
     gather=gather_transaction,
     resources=transaction_keywords,
+    changes_organization=False,
 )
 async def sign_transaction(
     execution: Informed[TransactionToSign], _: SignTransactionIntentV2
