@@ -16,6 +16,7 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.paths import effective_segments, parse_path
 from keystead.keys.sealing import Purpose, SealContext
 from keystead.keys.signer import WalletSecret
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
 from keystead.server.service import PROOF_KEY
 from keystead.stamps.signing import generate_api_key
@@ -87,15 +88,22 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
     yield "the proof key's first half", scalars[:32]
     yield "the proof key's second half", scalars[32:]
     mnemonics = set()
-    sealed = "SELECT organization_id, record_id, key_id, ciphertext FROM sealed_secret"
-    for organization_id, wallet_id, key_id, ciphertext in database.rows(sealed):
+    private_keys = 0
+    sealed = "SELECT organization_id, record_id, purpose, key_id, ciphertext FROM sealed_secret"
+    for organization_id, record_id, stored_as, key_id, ciphertext in database.rows(sealed):
         organization = database.organization(organization_id)
         data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
-        context = SealContext(Purpose.WALLET, organization_id=organization.id, record_id=wallet_id)
+        purpose = {MNEMONIC_PURPOSE: Purpose.WALLET, PRIVATE_KEY_PURPOSE: Purpose.PRIVATE_KEY}[stored_as]
+        context = SealContext(purpose, organization_id=organization.id, record_id=record_id)
         opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
+        if purpose is Purpose.PRIVATE_KEY:
+            private_keys += 1
+            yield f"the private key {record_id}", opened
+            continue
         secret = msgspec.json.decode(opened, type=WalletSecret)
         mnemonics.add(secret.mnemonic)
-        yield from secrets_of_wallet(wallet_id, secret)
+        yield from secrets_of_wallet(record_id, secret)
+    assert private_keys > 2
     assert DEVELOPMENT_MNEMONIC in mnemonics
     assert len(mnemonics) > 2
 
