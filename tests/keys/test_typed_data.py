@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
 from keystead.keys.typed_data import BYTES_MAX, TypedData, parse_typed_data
+from tests.hanging import not_hanging
 from tests.independent_ethereum import encode_typed_data
 from tests.keys.transactions.signing_vectors import SIGNING
 
@@ -228,10 +228,8 @@ def test_nothing_costs_more_than_its_length() -> None:
         json.dumps(with_message(f"{'N' * 150}0[]", [], **long_names)),
     ]
     for document in documents:
-        began = time.perf_counter()
-        with contextlib.suppress(InvalidRequest):
+        with not_hanging(), contextlib.suppress(InvalidRequest):
             parsed(document)
-        assert time.perf_counter() - began < 2
 
 
 ELEMENTARY: list[tuple[str, st.SearchStrategy[Any]]] = [

@@ -211,6 +211,18 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
     assert listed(people, "PUBLIC_KEY", public_key("a")) == []
 
 
+def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
+    people = company()
+    below = founded(people, "a")
+    key = {"privateKeyName": "k", "curve": "CURVE_P256", "privateKeyTags": [], "addressFormats": []}
+    people.submit("a", "create_private_keys", {"privateKeys": [key]}, organizationId=below)
+    with pytest.raises(ServiceError, match=r"private key .* has not been exported"):
+        people.submit("a", "delete_sub_organization", {}, organizationId=below)
+    people.submit("a", "delete_sub_organization", {"deleteWithoutExport": True}, organizationId=below)
+    assert dict(child(people).private_keys) == {}
+    assert not people.database.secrets[below]
+
+
 def test_there_is_nothing_below_a_sub_organization() -> None:
     people = company()
     below = founded(people, "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -121,3 +122,44 @@ def test_a_name_once(caller: Caller) -> None:
     made = caller.result("create_wallet", parameters)
     status, message = refusal(caller.submit("create_wallet", parameters))
     assert (status, made["walletId"] in message, "`parameters.walletName`" in message) == (400, True, True)
+
+
+def test_more_accounts_of_a_wallet_until_the_last_page(caller: Caller) -> None:
+    """As published clients go through them: a hundred at a time, and the first shorter page is the last."""
+    wallet = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": []})
+    made: list[str] = []
+    for start in (0, 40, 80):
+        asked = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/{start + number}'/0/0"} for number in range(40)]
+        parameters = {"walletId": wallet["walletId"], "accounts": asked}
+        made += caller.result("create_wallet_accounts", parameters)["addresses"]
+    found: list[Any] = []
+    page: list[Any] = []
+    while not found or len(page) == 100:
+        options = {"limit": "100"} | ({"after": found[-1]["walletAccountId"]} if found else {})
+        page = caller.asked("list_wallet_accounts", walletId=wallet["walletId"], paginationOptions=options)[
+            "accounts"
+        ]
+        found += page
+    assert [account["address"] for account in found] == made
+    assert found[0]["path"] == "m/44'/60'/0'/0/0"
+
+
+def test_one_path_asked_for_by_many_at_once(caller: Caller) -> None:
+    wallet = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": []})
+    asked = {"walletId": wallet["walletId"], "accounts": [ETHEREUM_ACCOUNT]}
+    with ThreadPoolExecutor(8) as threads:
+        responses = list(threads.map(lambda _: caller.submit("create_wallet_accounts", asked), range(8)))
+    refused = [refusal(response) for response in responses if response.status_code != 200]
+    assert len(refused) == 7
+    assert {(status, message[:12]) for status, message in refused} == {(400, "invalid path")}
+    accounts = caller.asked("list_wallet_accounts", walletId=wallet["walletId"])["accounts"]
+    assert len(accounts) == 1
+
+
+def test_an_address_in_another_letter_case(wallet: Any, caller: Caller) -> None:
+    first = wallet["addresses"][0]
+    for written in (first.lower(), first.upper()):
+        account = caller.asked("get_wallet_account", walletId=wallet["walletId"], address=written)["account"]
+        assert account["address"] == first
+    solana = wallet["addresses"][23].swapcase()
+    assert refusal(caller.ask("get_wallet_account", walletId=wallet["walletId"], address=solana))[0] == 404

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from keystead.policies.expression import compile_expression
 from keystead.policies.frame import STEPS_MAX, EvaluationError
 from keystead.policies.namespaces import Clause
+from tests.hanging import not_hanging
 
 MANY = [{"id": str(number), "imported": True} for number in range(1000)]
 LONG = "0x" + "aB" * 500_000
@@ -56,20 +56,17 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
 )
 def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
     expression = compile_expression(text, Clause.CONDITION)
-    began = time.perf_counter()
-    error = expression.evaluate(values)
-    took = time.perf_counter() - began
+    with not_hanging():
+        error = expression.evaluate(values)
     assert isinstance(error, EvaluationError)
     assert "steps" in error.reason
-    assert took < 1
 
 
 def test_a_number_of_a_million_digits_is_not_read() -> None:
     values = {"eth": {"eip_712": {"message": {"a": "9" * 1_000_000}}}}
-    began = time.perf_counter()
-    error = compile_expression("eth.eip_712.message['a'] > 5", Clause.CONDITION).evaluate(values)
+    with not_hanging():
+        error = compile_expression("eth.eip_712.message['a'] > 5", Clause.CONDITION).evaluate(values)
     assert isinstance(error, EvaluationError)
-    assert time.perf_counter() - began < 1
 
 
 def test_ordinary_work_stays_far_below_the_limit() -> None:

@@ -6,7 +6,6 @@ A short run here. A long one: KEYSTEAD_FUZZ_INPUTS=1000000 python -m pytest test
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from random import Random
 
@@ -16,11 +15,11 @@ from keystead.policies.expression import Expression
 from keystead.policies.grammar import LENGTH_MAX
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
+from tests.hanging import not_hanging
 from tests.policies.writing import request, scribble
 
 INPUTS = int(os.environ.get("KEYSTEAD_FUZZ_INPUTS", "2000"))
 SEED = int(os.environ.get("KEYSTEAD_FUZZ_SEED", "0"))
-SLOWEST_S = 2.0
 
 APPROVERS = [{"id": "A", "tags": ("OPS",), "email": "", "alias": "a"}]
 VALUES = {
@@ -45,18 +44,13 @@ def outcome(text: str, clause: Clause) -> str:
 
 def test_scribbles() -> None:
     seen: Counter[str] = Counter()
-    slowest, slowest_seed = 0.0, SEED
     for seed in range(SEED, SEED + INPUTS):
         chance = Random(seed)
         text = scribble(chance)
         clause = chance.choice([*Clause, Clause.CONDITION, Clause.CONDITION])
-        began = time.perf_counter()
-        seen[outcome(text, clause)] += 1
-        took = time.perf_counter() - began
-        if took > slowest:
-            slowest, slowest_seed = took, seed
-    print(f"{INPUTS} inputs: {dict(seen)}; slowest {slowest * 1000:.1f} ms (seed {slowest_seed})")
-    assert slowest < SLOWEST_S, f"seed {slowest_seed} took {slowest:.3f} s"
+        print(f"seed {seed}")  # shown if it fails
+        with not_hanging():
+            seen[outcome(text, clause)] += 1
     assert len(seen) >= 3
 
 
@@ -89,7 +83,6 @@ def test_scribbles() -> None:
 )
 def test_one_thing_over_and_over(unit: str) -> None:
     for text in (unit * (LENGTH_MAX // len(unit)), "a" + unit * ((LENGTH_MAX - 1) // len(unit))):
-        began = time.perf_counter()
-        for clause in Clause:
-            outcome(text, clause)
-        assert time.perf_counter() - began < SLOWEST_S
+        with not_hanging():
+            for clause in Clause:
+                outcome(text, clause)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from keystead.api.enums import Effect
@@ -21,6 +19,7 @@ from keystead.policies.judgement import (
 )
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import compile_policy, compile_stored_policy
+from tests.hanging import not_hanging
 from tests.policies.cast import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
 
 ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
@@ -246,12 +245,10 @@ def test_costly_policies_deny_rather_than_go_unread() -> None:
     wallets = [{"id": str(number)} for number in range(200)]
     costly = [allow(f"wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x{number}'))") for number in range(12)]
     policies = [*costly, allow(), deny("activity.action == 'DELETE'")]
-    began = time.perf_counter()
-    judgement = judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
-    took = time.perf_counter() - began
+    with not_hanging():
+        judgement = judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
     assert (judgement.verdict, judgement.rule) == (IMPLICIT, Rule.COST)
     assert judgement.evaluations[-1].outcome is Outcome.ERROR
-    assert took < 2
     root = judge(facts("R", "DELETE_USERS", policies, resources={"wallets": wallets}, quorum=ONE_ROOT))
     assert root.verdict is ALLOW
 

@@ -74,7 +74,7 @@ def test_everything_moves(installation: Installation, organization_ids: list[str
     start_with(installation, new, str(other))
     with pytest.raises(NotReady):
         start_with(installation, new)
-    assert rotated(installation, new) == Progress(seen=5, moved=5, facts=2)
+    assert rotated(installation, new) == Progress(seen=5, moved=5, facts=3)
     for organization_id in organization_ids:
         organization = installation.database.organization(organization_id)
         assert organization.version.number == 2
@@ -157,7 +157,7 @@ def test_damage(
     with pytest.raises(NotReady):
         start_with(installation, new)
     set_data_key(installation, victim, good)
-    assert rotated(installation, new) == Progress(seen=5, moved=1, facts=2)
+    assert rotated(installation, new) == Progress(seen=5, moved=1, facts=3)
 
 
 def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> None:

@@ -63,7 +63,7 @@ class World:
             "a user without rights": against(parent, root.new_user()),
             "a user without rights in a sub-organization": against(sub, sub_root.new_user()),
             "a user taken out of the root quorum": against(parent, self._once_root_user()),
-            "a user who may do something else": against(parent, self._allowed("activity.action == 'SIGN'")),
+            "a user who may do something else": against(parent, self._allowed("activity.action == 'ENCRYPT'")),
             "a user whom a policy denies what another allows": against(parent, self._denied()),
             "a removed user who was a root user": against(parent, self._removed()),
             "a root user's removed key": against(parent, self._removed_key()),

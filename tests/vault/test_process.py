@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from keystead.activities.ports import (
     AccountRequest,
@@ -32,7 +33,7 @@ from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signer import LocalSigner
 from keystead.vault import remote
-from keystead.vault.calls import FRAME_BYTES_MAX, WrongMasterKey, calls, request_frame
+from keystead.vault.calls import FRAME_BYTES_MAX, ServerKeys, WrongMasterKey, calls, request_frame
 from keystead.vault.remote import Channel, remote_signer
 from keystead.vault.supervision import SignerProcess
 from tests.vault.conftest import MASTER_KEY
@@ -40,7 +41,7 @@ from tests.vault.conftest import MASTER_KEY
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who is there")
 
 LOCAL = LocalSigner(MASTER_KEY)
-CHECK, PROOF_KEY = LOCAL.check_value(), LOCAL.new_proof_key()
+KEYS = ServerKeys(LOCAL.check_value(), LOCAL.new_proof_key(), LOCAL.new_bundle_key())
 ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
 WALLET = "0190f3a2-0000-7000-8000-000000000002"
 ETHEREUM = AccountRequest(
@@ -56,13 +57,12 @@ def asked(
     process: SignerProcess,
     use: Callable[[Signer], Awaitable[ResultT]],
     *,
-    check: Sealed = CHECK,
-    proof_key: Sealed = PROOF_KEY,
+    server_keys: ServerKeys = KEYS,
 ) -> ResultT:
     """What `use` returns, given the signer of this process."""
 
     async def run() -> ResultT:
-        channel = Channel(process.path, check, proof_key)
+        channel = Channel(process.path, server_keys)
         await channel.open()
         try:
             return await use(remote_signer(channel))
@@ -182,9 +182,9 @@ def test_another_installation(signer_process: SignerProcess) -> None:
         raise AssertionError
 
     with pytest.raises(WrongMasterKey):
-        asked(signer_process, use, check=other.check_value())
+        asked(signer_process, use, server_keys=replace(KEYS, check=other.check_value()))
     with pytest.raises(SealBroken, match="proof-key"):
-        asked(signer_process, use, proof_key=other.new_proof_key())
+        asked(signer_process, use, server_keys=replace(KEYS, proof_key=other.new_proof_key()))
 
 
 NO_KEY = [

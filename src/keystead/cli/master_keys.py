@@ -25,15 +25,7 @@ from keystead.storage.open import open_store
 from keystead.storage.schema import is_current
 from keystead.vault.confinement import keep_memory_private
 
-app = typer.Typer(help="Master keys, which seal all others.", no_args_is_help=True)
 
-
-@app.callback()
-def keys() -> None:
-    """Master keys, which seal all others."""
-
-
-@app.command("new-master")
 def new_master(
     place: Annotated[str, typer.Argument(help="A file, made readable by its owner only; or a PKCS#11 URI.")],
 ) -> None:
@@ -46,7 +38,6 @@ def new_master(
     print(f"Master key {made.key_id}: {place}. Whoever loses it loses all that it seals: keep a copy apart.")
 
 
-@app.command("rotate-master")
 def rotate(
     database_url: DatabaseUrl,
     master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],

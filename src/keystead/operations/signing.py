@@ -6,9 +6,11 @@ signature changes nothing in the organization. Not here: encodings (`keys.payloa
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -28,6 +30,8 @@ from keystead.keys.transactions.transaction import UnsignedTransaction, unparsab
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.organization import Organization, contract_key
+
+ReadT = TypeVar("ReadT")
 
 PAYLOADS_AT_ONCE: Final = 1_000
 """Most payloads that one request may have signed."""
@@ -228,9 +232,25 @@ async def gather_transaction(gathering: Gathering, intent: SignTransactionIntent
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
-    transaction = parse_transaction(intent.type, unsigned, named.party)
+    transaction = await _loaded(
+        (intent.type, False), partial(parse_transaction, intent.type, unsigned, named.party)
+    )
     interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
-    return TransactionToSign(named, transaction, {**named.keywords, **transaction.facts(interfaces)})
+    facts = await _loaded((intent.type, bool(interfaces)), partial(transaction.facts, interfaces))
+    return TransactionToSign(named, transaction, {**named.keywords, **facts})
+
+
+async def _loaded(libraries: tuple[TransactionType, bool], read: Callable[[], ReadT]) -> ReadT:
+    """What `read` returns. The first time that it needs these libraries (of the chain; of its interfaces), loading
+    them can take a second: that is done in a thread, so that nobody else waits."""
+    if libraries in _LOADED:
+        return read()
+    found = await asyncio.to_thread(read)
+    _LOADED.add(libraries)
+    return found
+
+
+_LOADED: set[tuple[TransactionType, bool]] = set()
 
 
 _INTERFACES: Final = {

@@ -33,14 +33,18 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store
 from keystead.storage.schema import is_current
-from keystead.vault.calls import WrongMasterKey
+from keystead.vault.calls import ServerKeys, WrongMasterKey
 from keystead.vault.process import unlocked
 from keystead.vault.remote import Channel, remote_signer
 
-MODE, CHECK, PROOF_KEY = "mode", "master_key_check", "proof_key"
+MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
 """Names of the facts that an installation keeps of itself."""
 
-SEALED_FACTS = {PROOF_KEY: SealContext(Purpose.PROOF_KEY), CHECK: SealContext(Purpose.CHECK)}
+SEALED_FACTS = {
+    PROOF_KEY: SealContext(Purpose.PROOF_KEY),
+    BUNDLE_KEY: SealContext(Purpose.BUNDLE_KEY),
+    CHECK: SealContext(Purpose.CHECK),
+}
 """Those that are sealed under the master key. The check value is the last to move to another key: it says that all
 have moved."""
 
@@ -106,11 +110,11 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        check, proof_key = await _checked_facts(store, settings.mode)
+        server_keys = await _checked_facts(store, settings.mode)
         if signer_socket is None:
             with _one_line():
-                return Opened(store, unlocked(opened(custody_of(settings)), check, proof_key), None)
-        channel = Channel(signer_socket, check, proof_key)
+                return Opened(store, unlocked(opened(custody_of(settings)), server_keys), None)
+        channel = Channel(signer_socket, server_keys)
         with _one_line():
             await channel.open()
         return Opened(store, remote_signer(channel), channel)
@@ -122,20 +126,20 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
         raise
 
 
-async def _checked_facts(store: DatabaseStore, mode: str) -> tuple[Sealed, Sealed]:
-    """What the installation keeps of its master key: the check value and the proof key."""
+async def _checked_facts(store: DatabaseStore, mode: str) -> ServerKeys:
+    """What the installation keeps sealed under its master key."""
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead init")
-    facts = {name: await store.instance_value(name) for name in (MODE, CHECK, PROOF_KEY)}
-    found_mode, check, proof_key = facts[MODE], facts[CHECK], facts[PROOF_KEY]
-    if found_mode is None or check is None or proof_key is None:
+    names = (MODE, CHECK, PROOF_KEY, BUNDLE_KEY)
+    found_mode, check, proof_key, bundle_key = [await store.instance_value(name) for name in names]
+    if found_mode is None or check is None or proof_key is None or bundle_key is None:
         raise NotReady("the database holds no organization yet: run keystead init")
     if found_mode.decode() != mode:
         raise NotReady(
             f"this data was made by keystead {found_mode.decode()} and is refused by keystead {mode}: development "
             "keys and production keys are kept apart"
         )
-    return msgspec.json.decode(check, type=Sealed), msgspec.json.decode(proof_key, type=Sealed)
+    return ServerKeys(*[msgspec.json.decode(fact, type=Sealed) for fact in (check, proof_key, bundle_key)])
 
 
 @contextlib.contextmanager
@@ -148,7 +152,7 @@ def _one_line() -> Iterator[None]:
     except WrongMasterKey:
         raise NotReady("the master key does not open the stored data: it is another installation's key") from None
     except SealBroken as broken:
-        raise NotReady(f"the stored proof key is damaged: {broken}") from None
+        raise NotReady(f"a stored key of the server is damaged: {broken}") from None
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -167,12 +171,13 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop.
+    """The parts that answering requests needs. The three below are there between start and stop.
 
     The signer is the process at `signer_socket`; without one, it is in this process.
     """
 
     store: DatabaseStore
+    signer: Signer
     lifecycle: Lifecycle
 
     def __init__(
@@ -191,11 +196,11 @@ class Service:
     async def open(self) -> None:
         """Raises NotReady."""
         self._opened = await open_checked(self.settings, self._signer_socket)
-        self.store = self._opened.store
+        self.store, self.signer = self._opened.store, self._opened.signer
         settings = self.settings
         self.lifecycle = Lifecycle(
             store=self.store,
-            signer=self._opened.signer,
+            signer=self.signer,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
@@ -244,6 +249,15 @@ class Service:
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
         return b'{"status":"ready"}'
+
+    async def bundle_signer(self) -> bytes:
+        """Whose signature to expect on export and import bundles. Raises Unavailable."""
+        if not self._is_open:
+            raise Unavailable("not ready: starting or stopping")
+        signer = await self.signer.bundle_signer()
+        return encode(
+            {"signingPublicKey": signer.signing_public_key, "compositePublicKey": signer.composite_public_key}
+        )
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation answered here."""

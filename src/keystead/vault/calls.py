@@ -23,13 +23,21 @@ FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
 LENGTH_BYTES: Final = 4
 
 
+class ServerKeys(msgspec.Struct, frozen=True):
+    """What an installation keeps sealed under its master key: a constant to try it with, the server's own keys."""
+
+    check: Sealed
+    proof_key: Sealed
+    bundle_key: Sealed
+
+
 class Door(Protocol):
     """What a server process asks before anything else, on each connection."""
 
-    async def unlock(self, check: Sealed, proof_key: Sealed) -> str:
-        """Show what the installation keeps of its master key; the id of the key that seals.
+    async def unlock(self, server_keys: ServerKeys) -> str:
+        """Show what the installation keeps; the id of the master key that seals.
 
-        Raises WrongMasterKey if none opens `check`, SealBroken if none opens `proof_key`.
+        Raises WrongMasterKey if none opens the check value, SealBroken if none opens the others.
         """
         ...
 

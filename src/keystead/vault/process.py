@@ -19,7 +19,6 @@ from typing import Any, Final, cast
 import msgspec
 import uvloop
 
-from keystead.activities.ports import Sealed
 from keystead.api.errors import Internal, ServiceError
 from keystead.api.rendering import rfc3339
 from keystead.keys.custody import Custody, TokenKeyName, opened
@@ -30,6 +29,7 @@ from keystead.vault import confinement
 from keystead.vault.calls import (
     BadFrame,
     Frames,
+    ServerKeys,
     WrongMasterKey,
     calls,
     read_request,
@@ -57,11 +57,11 @@ class Ready(msgspec.Struct, frozen=True):
     confined: tuple[str, ...] = ()
 
 
-def unlocked(master: Master, check: Sealed, proof_key: Sealed) -> LocalSigner:
-    """The signer of the installation that keeps these values. Raises WrongMasterKey; SealBroken for `proof_key`."""
-    if not LocalSigner(master).opens(check):
-        raise WrongMasterKey(f"the stored check value is under key {check.key_id!a}")
-    return LocalSigner(master, proof_key)
+def unlocked(master: Master, server_keys: ServerKeys) -> LocalSigner:
+    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
+    if not LocalSigner(master).opens(server_keys.check):
+        raise WrongMasterKey(f"the stored check value is under key {server_keys.check.key_id!a}")
+    return LocalSigner(master, server_keys.proof_key, server_keys.bundle_key)
 
 
 class _Caller(asyncio.Protocol):

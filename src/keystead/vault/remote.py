@@ -17,9 +17,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from keystead.activities.ports import Sealed, Signer
+from keystead.activities.ports import Signer
 from keystead.api.errors import Unavailable
-from keystead.vault.calls import BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
+from keystead.vault.calls import BadFrame, Call, Frames, ServerKeys, calls, read_answer, refusal_of, request_frame
 from keystead.vault.peers import peer_of
 
 CALL_TIMEOUT_S: Final = 20.0
@@ -92,12 +92,12 @@ class _Connection(asyncio.Protocol):
 class Channel:
     """Connections to the signer at `path`, one at a time, made anew when one ends. Belongs to one event loop.
 
-    `check` and `proof_key` are what the installation keeps of itself; each connection shows them first.
+    Each connection shows `server_keys` first, which the installation keeps.
     """
 
-    def __init__(self, path: Path, check: Sealed, proof_key: Sealed) -> None:
+    def __init__(self, path: Path, server_keys: ServerKeys) -> None:
         self._path = path
-        self._check, self._proof_key = check, proof_key
+        self._server_keys = server_keys
         self._connection: _Connection | None = None
         self._connecting = asyncio.Lock()
         self._unlock = calls()["unlock"]
@@ -108,7 +108,7 @@ class Channel:
 
     async def ready(self) -> None:
         """Raises Unavailable unless the signer answers now, and as `Door.unlock` does."""
-        await self.ask(self._unlock, self._unlock.parameters(self._check, self._proof_key))
+        await self.ask(self._unlock, self._unlock.parameters(self._server_keys))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -155,7 +155,7 @@ class Channel:
             transport.close()
             raise Unavailable("the signer's socket belongs to another user of this machine")
         try:
-            await connection.ask(self._unlock, self._unlock.parameters(self._check, self._proof_key))
+            await connection.ask(self._unlock, self._unlock.parameters(self._server_keys))
         except BaseException:
             transport.close()
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +14,7 @@ from eth_hash.auto import keccak
 from keystead.api.errors import InvalidRequest
 from keystead.keys.transactions.contract_calls import call_facts
 from keystead.organizations.interface_formats import check_abi
+from tests.hanging import not_hanging
 from tests.keys.transactions.test_ethereum import mutated
 
 ALICE = "0x" + "a1" * 20
@@ -158,10 +158,8 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("name", "kind", "arguments"), MALFORMED, ids=[name for name, *_ in MALFORMED])
 def test_arguments_that_do_not_decode_are_refused(name: str, kind: str, arguments: bytes) -> None:
-    began = time.perf_counter()
-    with pytest.raises(InvalidRequest, match=r"^failed to parse transaction: .* f\("):
+    with not_hanging(), pytest.raises(InvalidRequest, match=r"^failed to parse transaction: .* f\("):
         call_facts(abi(function("f", parameter(kind))), selector(f"f({kind})") + arguments)
-    assert time.perf_counter() - began < 2
 
 
 def test_a_list_of_nothing_has_no_length_to_bound() -> None:

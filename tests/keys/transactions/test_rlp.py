@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import rlp as independent
 from hypothesis import given
@@ -68,15 +66,13 @@ def test_integers() -> None:
     assert [integer(value).hex() for value in (0, 1, 127, 128, 256)] == ["", "01", "7f", "80", "0100"]
 
 
-def test_half_a_megabyte_of_brackets_costs_nothing() -> None:
+def test_half_a_megabyte_of_brackets_is_refused() -> None:
     deep = b"\xc0"
     for _ in range(2_000):
         deep = _wrapped(deep)
-    began = time.perf_counter()
     for data in (deep, _wrapped(b"\xc0" * 250_000) + b"\xc0" * 250_000, b"\xc1" * 500_000):
         with pytest.raises(NotRlp):
             decode(data)
-    assert time.perf_counter() - began < 2
 
 
 def _wrapped(payload: bytes) -> bytes:

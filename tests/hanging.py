@@ -1,0 +1,28 @@
+"""A guard for inputs that once hung or might: it ends the test long after any slow machine would be done."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+PATIENCE_S = 60
+
+
+class Hung(Exception):
+    pass
+
+
+@contextmanager
+def not_hanging() -> Iterator[None]:
+    def give_up(_: int, __: FrameType | None) -> None:
+        raise Hung(f"not done after {PATIENCE_S} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
