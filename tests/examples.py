@@ -13,6 +13,7 @@ from typing import Any
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
+from tests import bundles
 from tests.callers import Caller, api_key_params, unique
 from tests.example_users import (
     OF_LATER_VERSIONS,
@@ -89,6 +90,7 @@ def _changed_policy(furniture: Furniture) -> dict[str, Any]:
 
 
 Make = Callable[[Furniture], dict[str, Any]]
+TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
 HASHED_TEXT = {"encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}
 TRANSACTION = {
@@ -247,6 +249,34 @@ SUBMISSIONS: dict[str, Make] = {
         "walletAccountIds": [f.fresh("wallet_account"), f.fresh("wallet_account")],
         "deleteWithoutExport": True,
     },
+    "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY": lambda f: {
+        "privateKeyId": f.fresh("private_key"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+    },
+    "ACTIVITY_TYPE_EXPORT_WALLET": lambda f: {
+        "walletId": f.wallet_id,
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "language": "MNEMONIC_LANGUAGE_SPANISH",
+    },
+    "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT": lambda f: {
+        "address": f.fresh("account_address"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+    },
+    "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY": lambda f: {
+        "userId": f.root_user_id,
+        "privateKeyName": unique("key"),
+        "encryptedBundle": f.fresh("sealed_private_key"),
+        "curve": "CURVE_SECP256K1",
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM"],
+    },
+    "ACTIVITY_TYPE_IMPORT_WALLET": lambda f: {
+        "userId": f.root_user_id,
+        "walletName": unique("wallet"),
+        "encryptedBundle": f.fresh("sealed_mnemonic"),
+        "accounts": [ETHEREUM_ACCOUNT | {"name": unique("account")}, SOLANA_ACCOUNT],
+    },
+    "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},

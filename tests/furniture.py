@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from keystead.api.identifiers import new_id
+from keystead.keys.mnemonic import mnemonic_from_entropy
 from keystead.stamps.signing import generate_api_key
+from tests import bundles
 from tests.callers import Caller, answered, api_key_params, unique
 from tests.passkeys import SoftPasskey
 
@@ -169,6 +171,25 @@ class _Fresh:
     def _contract_interface(self) -> str:
         made = self._root.result("create_smart_contract_interface", interface_params())
         return str(made["smartContractInterfaceId"])
+
+    def _account_address(self) -> str:
+        return str(
+            self._one(
+                "create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}, "addresses"
+            )
+        )
+
+    def _sealed_private_key(self) -> str:
+        return self._sealed_for("init_import_private_key", secrets.token_bytes(32))
+
+    def _sealed_mnemonic(self) -> str:
+        return self._sealed_for("init_import_wallet", mnemonic_from_entropy(secrets.token_bytes(16)).encode())
+
+    def _sealed_for(self, init: str, plaintext: bytes) -> str:
+        """What the root user sends to import this."""
+        begun = self._root.result(init, {"userId": self._root.user_id})
+        content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
+        return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
 
     def _feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from keystead.testing import DevelopmentServer
@@ -28,6 +29,7 @@ def seen(new_server: NewServer, seed: str) -> tuple[str, ...]:
             user.api_keys[0].api_key_id,
             wallet.wallet_id,
             *(account.wallet_account_id for account in accounts),
+            httpx.get(f"{server.base_url}/bundle-signer").json()["compositePublicKey"],
             *(proof.public_key for proof in proved.activity.app_proofs or ()),
         )
 

@@ -18,7 +18,12 @@ from keystead.activities.decisions import Rules
 from keystead.activities.lifecycle import Lifecycle
 from keystead.activities.ports import (
     AccountRequest,
+    BundleSigner,
+    ClientMessage,
     DerivedAccount,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
     NewPrivateKey,
     NewWallet,
     Sealed,
@@ -28,13 +33,16 @@ from keystead.activities.ports import (
 )
 from keystead.activities.requests import Liveness, read_submission
 from keystead.api import records
-from keystead.api.enums import AddressFormat, CredentialType, Curve, TagType
+from keystead.api.enums import AddressFormat, CredentialType, Curve, MnemonicLanguage, TagType
+from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, AppProof, Authenticator, Credential, Tag, Timestamp, User
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import (
     DataKey,
+    ImportKind,
+    ImportTarget,
     Organization,
     Passkey,
     Profile,
@@ -76,6 +84,12 @@ class SetClock:
 
     def now_ms(self) -> int:
         return self.ms
+
+
+def _newest(targets: Sequence[ImportTarget]) -> str:
+    if not targets:
+        raise InvalidRequest("failed to decrypt bundle")
+    return targets[0].id
 
 
 class PretendSigner:
@@ -136,6 +150,69 @@ class PretendSigner:
             "04" + digest * 2,
             tuple("0x" + digest for _ in address_formats),
         )
+
+    async def bundle_signer(self) -> BundleSigner:
+        return BundleSigner("04", "04")
+
+    async def new_import_target(
+        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+    ) -> NewImportTarget:
+        return NewImportTarget(Sealed("data", target_id.encode()), json.dumps({"target": target_id}))
+
+    async def import_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        wallet_id: str,
+        accounts: Sequence[AccountRequest],
+    ) -> ImportedWallet:
+        """The newest target opens everything."""
+        wallet = await self.create_wallet(
+            organization_id=organization_id,
+            data_key=data_key,
+            wallet_id=wallet_id,
+            mnemonic_length=12,
+            accounts=accounts,
+        )
+        return ImportedWallet(_newest(targets), wallet)
+
+    async def import_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> ImportedPrivateKey:
+        private_key = await self.create_private_key(
+            organization_id=organization_id,
+            data_key=data_key,
+            private_key_id=private_key_id,
+            curve=curve,
+            address_formats=address_formats,
+        )
+        return ImportedPrivateKey(_newest(targets), private_key)
+
+    async def export_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        language: MnemonicLanguage,
+        target: bytes,
+    ) -> str:
+        return json.dumps({"wallet": wallet_id, "to": target.hex()})
+
+    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+        return json.dumps({"key": hashlib.sha256(repr(key).encode()).hexdigest(), "to": target.hex()})
 
     async def sign(
         self,

@@ -17,6 +17,7 @@ from keystead.activities.activity import Activity
 from keystead.activities.store import CommitOutcome
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, ServiceError, Unauthenticated
+from tests import bundles
 from tests.activities.company import Company, public_key
 from tests.activities.memory_store import by_what_found
 
@@ -259,3 +260,20 @@ def test_everybody_at_everything_while_commits_fail(seed: int) -> None:
         assert isinstance(answer, (Activity, InvalidRequest, PermissionDenied, Unauthenticated, NotFound)), answer
     check(people)
     assert len(people.organization.users) == 3
+
+
+@seeds
+def test_two_imports_with_one_target(seed: int) -> None:
+    people, chance = company(seed)
+    user_id = people.user_ids["Root"]
+    people.submit("Root", "init_import_wallet", {"userId": user_id})
+    bundle = bundles.message(b"whatever", bundles.point(bundles.fresh()))
+    asked: list[dict[str, Any]] = [
+        {"userId": user_id, "walletName": name, "encryptedBundle": bundle, "accounts": []} for name in ("a", "b")
+    ]
+    sends = [request(people, "Root", "import_wallet", each, process) for process, each in enumerate(asked)]
+    answers = at_once(chance, *sends)
+    check(people)
+    assert sorted(isinstance(answer, InvalidRequest) for answer in answers) == [False, True]
+    assert len(people.organization.wallets) == 1
+    assert not people.organization.import_targets

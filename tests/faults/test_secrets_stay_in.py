@@ -12,13 +12,13 @@ import pytest
 from keystead.activities.ports import Sealed
 from keystead.api.enums import Curve
 from keystead.keys.derivation import derive_private_key
+from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.paths import effective_segments, parse_path
-from keystead.keys.sealing import Purpose, SealContext
-from keystead.keys.signer import WalletSecret
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.keys.sealing import DataKey, Purpose, SealContext
+from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
-from keystead.server.service import PROOF_KEY
+from keystead.server.service import BUNDLE_KEY, PROOF_KEY
 from keystead.stamps.signing import generate_api_key
 from tests.callers import SDK_FORM, Caller
 from tests.conftest import MakeDatabase
@@ -83,35 +83,52 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
     master_key, database = installation.master_key, installation.database
     yield "the master key", bytes.fromhex(master_key.secret_text())
     yield "the root user's private key", bytes.fromhex(installation.key.private_key)
-    ((proof_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{PROOF_KEY}'")
-    scalars = master_key.open(msgspec.json.decode(proof_key, type=Sealed), SealContext(Purpose.PROOF_KEY))
-    yield "the proof key's first half", scalars[:32]
-    yield "the proof key's second half", scalars[32:]
-    mnemonics = set()
-    private_keys = 0
+    for name, purpose in ((PROOF_KEY, Purpose.PROOF_KEY), (BUNDLE_KEY, Purpose.BUNDLE_KEY)):
+        ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{name}'")
+        scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), SealContext(purpose))
+        yield f"the {purpose}'s first half", scalars[:32]
+        yield f"the {purpose}'s second half", scalars[32:]
+    mnemonics, keys, targets = set(), 0, 0
     sealed = "SELECT organization_id, record_id, purpose, key_id, ciphertext FROM sealed_secret"
-    for organization_id, record_id, stored_as, key_id, ciphertext in database.rows(sealed):
-        organization = database.organization(organization_id)
-        data_key = master_key.open_data_key(organization.data_key.sealed, organization.id)
-        purpose = {MNEMONIC_PURPOSE: Purpose.WALLET, PRIVATE_KEY_PURPOSE: Purpose.PRIVATE_KEY}[stored_as]
-        context = SealContext(purpose, organization_id=organization.id, record_id=record_id)
+    for organization_id, record_id, purpose, key_id, ciphertext in database.rows(sealed):
+        data_key = data_key_of(installation, organization_id)
+        kind = Purpose.WALLET if purpose == MNEMONIC_PURPOSE else Purpose.PRIVATE_KEY
+        context = SealContext(kind, organization_id=organization_id, record_id=record_id)
         opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
-        if purpose is Purpose.PRIVATE_KEY:
-            private_keys += 1
+        if purpose == MNEMONIC_PURPOSE:
+            secret = msgspec.json.decode(opened, type=WalletSecret)
+            mnemonics.add(secret.mnemonic)
+            yield from secrets_of_wallet(record_id, secret)
+        else:
+            keys += 1
             yield f"the private key {record_id}", opened
-            continue
-        secret = msgspec.json.decode(opened, type=WalletSecret)
-        mnemonics.add(secret.mnemonic)
-        yield from secrets_of_wallet(record_id, secret)
-    assert private_keys > 2
+    organization = database.organization(installation.organization_id)
+    for target in organization.import_targets.values():
+        context = SealContext(
+            Purpose.IMPORT_TARGET,
+            organization_id=organization.id,
+            record_id=f"{target.kind} {target.user_id} {target.id}",
+        )
+        targets += 1
+        yield (
+            f"the import target {target.id}",
+            data_key_of(installation, organization.id).open(target.sealed, context),
+        )
     assert DEVELOPMENT_MNEMONIC in mnemonics
     assert len(mnemonics) > 2
+    assert keys > 2
+    assert targets > 2
+
+
+def data_key_of(installation: Installation, organization_id: str) -> DataKey:
+    sealed = installation.database.organization(organization_id).data_key.sealed
+    return installation.master_key.open_data_key(sealed, organization_id)
 
 
 def secrets_of_wallet(wallet_id: str, secret: WalletSecret) -> Iterator[tuple[str, bytes]]:
     yield f"the mnemonic of {wallet_id}", secret.mnemonic.encode()
     yield f"the last words of {wallet_id}", " ".join(secret.mnemonic.split()[-4:]).encode()
-    yield f"the entropy of {wallet_id}", entropy_from_mnemonic(secret.mnemonic)
+    yield f"the entropy of {wallet_id}", entropy_from_mnemonic(secret.mnemonic)[0]
     yield f"the seed of {wallet_id}", secret.seed
     for account in (ETHEREUM_ACCOUNT, SOLANA_ACCOUNT):
         curve = Curve(account["curve"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bip_utils import Bip39MnemonicValidator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
 from keystead.keys.bip39_english import WORDS
 from keystead.keys.mnemonic import (
@@ -21,6 +23,7 @@ from keystead.keys.mnemonic import (
     mnemonic_from_entropy,
     seed_from_mnemonic,
 )
+from keystead.keys.word_lists import word_list
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 
@@ -38,8 +41,21 @@ def test_vector(vector: dict[str, Any]) -> None:
     entropy = bytes.fromhex(vector["entropy"])
     assert entropy_bytes(vector["words"]) == len(entropy)
     assert mnemonic_from_entropy(entropy) == vector["mnemonic"]
-    assert entropy_from_mnemonic(vector["mnemonic"]) == entropy
+    assert entropy_from_mnemonic(vector["mnemonic"]) == (entropy, MnemonicLanguage.ENGLISH)
     assert seed_from_mnemonic(vector["mnemonic"]).hex() == vector["seed"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["languages"], ids=lambda vector: vector["language"])
+def test_language(vector: dict[str, Any]) -> None:
+    entropy, language = bytes.fromhex(vector["entropy"]), MnemonicLanguage(vector["language"])
+    assert mnemonic_from_entropy(entropy, language) == vector["mnemonic"]
+    assert entropy_from_mnemonic(vector["mnemonic"]) == (entropy, language)
+    assert entropy_from_mnemonic(unicodedata.normalize("NFC", vector["mnemonic"])) == (entropy, language)
+    assert seed_from_mnemonic(vector["mnemonic"]).hex() == vector["seedOfThisPhrase"]
+
+
+def test_every_language_has_its_words() -> None:
+    assert {len(word_list(language).numbers) for language in MnemonicLanguage} == {2048}
 
 
 @pytest.mark.parametrize("vector", VECTORS["passphraseSeeds"], ids=lambda vector: vector["passphrase"])
@@ -66,6 +82,8 @@ REFUSED = {
     "capital letter": PHRASE.replace("abandon", "Abandon", 1),
     "abbreviated words": PHRASE.replace("abandon", "aban"),
     "two words swapped": VECTORS["mnemonics"][0]["mnemonic"].replace("avoid scissors", "scissors avoid"),
+    "two languages": PHRASE.replace("about", "guía"),
+    "Spanish, wrong checksum": VECTORS["languages"][7]["mnemonic"].replace("abrir", "aprender"),
     "commas": PHRASE.replace(" ", ","),
 }
 
@@ -81,7 +99,7 @@ def test_refused(mnemonic: str) -> None:
 
 @pytest.mark.parametrize("spelled", [f"  {PHRASE}\n", PHRASE.replace(" ", "  "), PHRASE.replace(" ", "\u3000")])
 def test_white_space_does_not_matter(spelled: str) -> None:
-    assert entropy_from_mnemonic(spelled) == bytes(16)
+    assert entropy_from_mnemonic(spelled) == (bytes(16), MnemonicLanguage.ENGLISH)
 
 
 @pytest.mark.parametrize("length", [-12, 0, 1, 11, 13, 16, 20, 25, 27])
@@ -99,9 +117,16 @@ def test_entropy_of_another_size_is_a_defect(size: int) -> None:
 
 
 @settings(max_examples=50)
-@given(st.sampled_from(MNEMONIC_LENGTHS).flatmap(lambda n: st.binary(min_size=n // 3 * 4, max_size=n // 3 * 4)))
-def test_reads_back(entropy: bytes) -> None:
-    assert entropy_from_mnemonic(mnemonic_from_entropy(entropy)) == entropy
+@given(
+    st.sampled_from(MNEMONIC_LENGTHS).flatmap(lambda n: st.binary(min_size=n // 3 * 4, max_size=n // 3 * 4)),
+    st.sampled_from(MnemonicLanguage),
+)
+def test_reads_back(entropy: bytes, language: MnemonicLanguage) -> None:
+    """The words say which language it was, but where two lists share every one of them."""
+    mnemonic = mnemonic_from_entropy(entropy, language)
+    read, of = entropy_from_mnemonic(mnemonic)
+    assert mnemonic_from_entropy(read, of) == mnemonic
+    assert (read, of) == (entropy, language) or "CHINESE" in of
 
 
 @settings(max_examples=200, deadline=None)

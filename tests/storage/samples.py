@@ -45,6 +45,8 @@ from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.organization import (
     ContractInterface,
     DataKey,
+    ImportKind,
+    ImportTarget,
     Invitation,
     Organization,
     Passkey,
@@ -166,6 +168,16 @@ def an_invitation(sender: User) -> Invitation:
     )
 
 
+def an_import_target(user: User) -> ImportTarget:
+    return ImportTarget(
+        id=new_id(),
+        kind=ImportKind.PRIVATE_KEY,
+        user_id=user.user_id,
+        sealed=Sealed("data", b"\x00\xfftarget"),
+        created_at_ms=NOW_MS,
+    )
+
+
 def an_account(organization_id: str, wallet_id: str, index: int = 0) -> NewAccount:
     path = f"m/44'/60'/0'/0/{index}"
     account = WalletAccount(
@@ -204,6 +216,7 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         an_interface(),
         a_policy(),
         an_invitation(users[0]),
+        an_import_target(users[0]),
     ]
     return founded(new_id(), Version(1, new_id()), records)
 

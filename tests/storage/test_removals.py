@@ -19,6 +19,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import (
     KIND_OF,
     ContractInterface,
+    ImportTarget,
     Invitation,
     Organization,
     Passkey,
@@ -37,7 +38,9 @@ ALL = Page(limit=100)
 
 
 def removal(record: Record) -> Remove:
-    assert isinstance(record, User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation)
+    assert isinstance(
+        record, User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation | ImportTarget
+    )
     return Remove(type(record), KIND_OF[type(record)].id_of(record))
 
 

@@ -66,6 +66,7 @@ class Informed(Execution, Generic[GatheredT], frozen=True, kw_only=True):
 Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
 Gather = Callable[[Gathering, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], Mapping[str, Any]]
+Standing = Callable[[str, Any], None]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,10 +92,12 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
 
     `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
     vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
-    no execution ever does: then submissions need not wait for each other. `gather` looks up,
-    for an intent of the current version and before every decision, what `resources` and the execution need beyond
-    the organization. `resources` gives the keywords besides `activity` that policies see, from the organization,
-    the intent and what was gathered (None without `gather`).
+    no execution ever does: then submissions need not wait for each other.
+
+    The others take an intent of the current version. `standing` refuses a new submission, by its submitter's id,
+    before anything else is asked. `gather` looks up, before every decision, what `resources` and the execution need
+    beyond the organization. `resources` gives the keywords besides `activity` that policies see, from the
+    organization, the intent and what was gathered (None without `gather`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -107,6 +110,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     changes_organization: bool = True
     gather: Gather | None = None
     resources: Resources | None = None
+    standing: Standing | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         for version in self.versions:

@@ -77,9 +77,10 @@ class Decisions:
         now_ms: int,
     ) -> tuple[Commit, PermissionDenied | None]:
         """What to commit for a new submission. One that is denied leaves what the rules said of it."""
-        gathered = await self._gathered(
-            submission.operation, submission.version.upgrade(submission.intent), organization
-        )
+        operation, intent = submission.operation, submission.version.upgrade(submission.intent)
+        if operation.standing is not None:
+            operation.standing(caller.user.user_id, intent)
+        gathered = await self._gathered(operation, intent, organization)
         voter, activity_id = caller.user, self._new_id()
         vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
         case = Case(

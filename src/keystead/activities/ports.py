@@ -11,8 +11,9 @@ from typing import Protocol
 
 import msgspec
 
-from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
 from keystead.api.records import AppProof
+from keystead.organizations.organization import ImportKind, ImportTarget
 from keystead.organizations.organization import Sealed as Sealed
 
 
@@ -75,6 +76,44 @@ class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
 
 
 SigningKey = WalletKey | StandaloneKey
+
+
+class BundleSigner(msgspec.Struct, frozen=True):
+    """The public halves of the key that signs bundles, in the text forms in which clients are told of it.
+
+    Lower-case hex: `signing_public_key` of 65 bytes, `composite_public_key` of 130, the encryption key first.
+    """
+
+    signing_public_key: str
+    composite_public_key: str
+
+
+class ClientMessage(msgspec.Struct, frozen=True):
+    """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
+
+    encapped: bytes
+    ciphertext: bytes
+
+
+class NewImportTarget(msgspec.Struct, frozen=True):
+    """A target's private half, sealed, and the signed text that tells its user the public one."""
+
+    sealed: Sealed
+    import_bundle: str
+
+
+class ImportedWallet(msgspec.Struct, frozen=True):
+    """`target_id`: the target whose key opened the message. It must open no other."""
+
+    target_id: str
+    wallet: NewWallet
+
+
+class ImportedPrivateKey(msgspec.Struct, frozen=True):
+    """As ImportedWallet."""
+
+    target_id: str
+    private_key: NewPrivateKey
 
 
 class SignatureScheme(StrEnum):
@@ -160,6 +199,66 @@ class Signer(Protocol):
 
         Raises InvalidRequest for a scheme that the key's curve does not have, or a digest of another length.
         """
+        ...
+
+    async def bundle_signer(self) -> BundleSigner:
+        """Whose signature clients have to expect on bundles."""
+        ...
+
+    async def new_import_target(
+        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+    ) -> NewImportTarget:
+        """Make a fresh key for one import of this kind by this user."""
+        ...
+
+    async def import_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        wallet_id: str,
+        accounts: Sequence[AccountRequest],
+    ) -> ImportedWallet:
+        """Make a wallet of the mnemonic in the message, which one of the targets opens; the first is tried first.
+
+        Raises InvalidRequest with `failed to decrypt bundle` if none does, `invalid mnemonic` if that is inside.
+        """
+        ...
+
+    async def import_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> ImportedPrivateKey:
+        """Keep the private key in the message, as `import_wallet` does.
+
+        Raises InvalidRequest with `invalid private key` if no key of this curve is inside.
+        """
+        ...
+
+    async def export_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        language: MnemonicLanguage,
+        target: bytes,
+    ) -> str:
+        """The wallet's mnemonic in a signed bundle that only the P-256 key `target` (65 bytes, a point) opens."""
+        ...
+
+    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+        """The 32 bytes of a key, likewise."""
         ...
 
     async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:

@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from keystead.activities.ports import BundleSigner
 from keystead.client.credentials import Credentials
 from keystead.stamps.signing import ApiKeyStamper
 
 
-def development_banner(credentials: Credentials, data: Path, addresses: Sequence[str], *, seeded: bool) -> str:
+def development_banner(
+    credentials: Credentials, data: Path, addresses: Sequence[str], signer: BundleSigner, *, seeded: bool
+) -> str:
     """The banner. Its curl line stays valid: a query carries no time."""
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
@@ -27,6 +30,8 @@ Keystead {credentials.base_url}
   private key   {credentials.api_private_key}
   wallet        Development, from the public test mnemonic of local chains
                 {wallet}
+  signs bundles {signer.signing_public_key}
+  (composite)   {signer.composite_public_key}
   data          {data} (credentials in {data / "credentials.json"})
 
   WARNING  {warning}

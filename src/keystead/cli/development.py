@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from keystead.activities.ports import BundleSigner
 from keystead.activities.store import Page
 from keystead.cli.banner import development_banner
 from keystead.cli.credentials import read_credentials, write_credentials
@@ -60,12 +61,12 @@ def dev(
             credentials = folder.moved(credentials, base_url)
         logs.configure("warning")
         settings = folder.settings(log_requests=not quiet)
-        addresses = asyncio.run(_development_addresses(settings, credentials.organization_id))
+        addresses, signer = asyncio.run(_development_facts(settings, credentials.organization_id))
         serve_here(
             settings,
             sockets,
             when_ready=lambda: print(
-                development_banner(credentials, data, addresses, seeded=bool(seed)), flush=True
+                development_banner(credentials, data, addresses, signer, seeded=bool(seed)), flush=True
             ),
         )
 
@@ -194,18 +195,20 @@ class _Folder:
         return credentials
 
 
-async def _development_addresses(settings: Settings, organization_id: str) -> list[str]:
-    """The addresses of the accounts of the organization's first wallet; also whether the folder can be served."""
+async def _development_facts(settings: Settings, organization_id: str) -> tuple[list[str], BundleSigner]:
+    """The addresses of the accounts of the organization's first wallet, and whose signature bundles carry; also
+    whether the folder can be served."""
     try:
-        store, _ = await open_checked(settings)
+        store, signer = await open_checked(settings)
     except NotReady as refused:
         raise Failure(str(refused)) from None
     try:
+        bundle_signer = await signer.bundle_signer()
         organization = await store.organization(organization_id)
         if organization is None or not organization.wallets:
-            return []
+            return [], bundle_signer
         first = organization.wallets_in_order()[0]
         accounts = await store.wallet_accounts(organization_id, first.wallet_id, Page(5))
-        return [account.address for account in accounts or ()]
+        return [account.address for account in accounts or ()], bundle_signer
     finally:
         await store.close()

@@ -28,6 +28,7 @@ COMMANDS = {
     "reject": "votes:reject",
     "policy": "policies:app",
     "api-key": "api_keys:app",
+    "keys": "keys:app",
 }
 """Where each command is: module of this room, and function or group in it."""
 

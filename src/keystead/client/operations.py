@@ -46,6 +46,13 @@ ACTIVITY_TYPES = {
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
+    "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
+    "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
+    "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
+    "import_private_key": "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY",
+    "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
+    "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
+    "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -1227,6 +1234,150 @@ class Operations(Calls):
             {
                 "walletIds": wallet_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def export_private_key(
+        self,
+        *,
+        private_key_id: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportPrivateKeySubmitted:
+        """Take a private key out, sealed to the target key."""
+        return self._submit(
+            shapes.ExportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyId": private_key_id,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
+    def export_wallet(
+        self,
+        *,
+        wallet_id: str,
+        target_public_key: str,
+        language: shapes.MnemonicLanguage | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportWalletSubmitted:
+        """Take a wallet's mnemonic out, sealed to the target key.
+
+        `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
+        """
+        return self._submit(
+            shapes.ExportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "targetPublicKey": target_public_key,
+                "language": language,
+            },
+        )
+
+    def export_wallet_account(
+        self,
+        *,
+        address: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportWalletAccountSubmitted:
+        """Take the private key of a wallet account out, sealed to the target key."""
+        return self._submit(
+            shapes.ExportWalletAccountSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "address": address,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
+    def import_private_key(
+        self,
+        *,
+        user_id: str,
+        private_key_name: str,
+        encrypted_bundle: str,
+        curve: shapes.Curve,
+        address_formats: Sequence[shapes.AddressFormat],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportPrivateKeySubmitted:
+        """Keep the private key that the caller sealed to an import target."""
+        return self._submit(
+            shapes.ImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "privateKeyName": private_key_name,
+                "encryptedBundle": encrypted_bundle,
+                "curve": curve,
+                "addressFormats": address_formats,
+            },
+        )
+
+    def import_wallet(
+        self,
+        *,
+        user_id: str,
+        wallet_name: str,
+        encrypted_bundle: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportWalletSubmitted:
+        """Make a wallet of the mnemonic that the caller sealed to an import target."""
+        return self._submit(
+            shapes.ImportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletName": wallet_name,
+                "encryptedBundle": encrypted_bundle,
+                "accounts": accounts,
+            },
+        )
+
+    def init_import_private_key(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportPrivateKeySubmitted:
+        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        return self._submit(
+            shapes.InitImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+            },
+        )
+
+    def init_import_wallet(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportWalletSubmitted:
+        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        return self._submit(
+            shapes.InitImportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
             },
         )
 
@@ -2795,6 +2946,150 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletIds": wallet_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def export_private_key(
+        self,
+        *,
+        private_key_id: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportPrivateKeySubmitted:
+        """Take a private key out, sealed to the target key."""
+        return await self._submit(
+            shapes.ExportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "privateKeyId": private_key_id,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
+    async def export_wallet(
+        self,
+        *,
+        wallet_id: str,
+        target_public_key: str,
+        language: shapes.MnemonicLanguage | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportWalletSubmitted:
+        """Take a wallet's mnemonic out, sealed to the target key.
+
+        `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
+        """
+        return await self._submit(
+            shapes.ExportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "walletId": wallet_id,
+                "targetPublicKey": target_public_key,
+                "language": language,
+            },
+        )
+
+    async def export_wallet_account(
+        self,
+        *,
+        address: str,
+        target_public_key: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportWalletAccountSubmitted:
+        """Take the private key of a wallet account out, sealed to the target key."""
+        return await self._submit(
+            shapes.ExportWalletAccountSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "address": address,
+                "targetPublicKey": target_public_key,
+            },
+        )
+
+    async def import_private_key(
+        self,
+        *,
+        user_id: str,
+        private_key_name: str,
+        encrypted_bundle: str,
+        curve: shapes.Curve,
+        address_formats: Sequence[shapes.AddressFormat],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportPrivateKeySubmitted:
+        """Keep the private key that the caller sealed to an import target."""
+        return await self._submit(
+            shapes.ImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "privateKeyName": private_key_name,
+                "encryptedBundle": encrypted_bundle,
+                "curve": curve,
+                "addressFormats": address_formats,
+            },
+        )
+
+    async def import_wallet(
+        self,
+        *,
+        user_id: str,
+        wallet_name: str,
+        encrypted_bundle: str,
+        accounts: Sequence[shapes.WalletAccountParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportWalletSubmitted:
+        """Make a wallet of the mnemonic that the caller sealed to an import target."""
+        return await self._submit(
+            shapes.ImportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletName": wallet_name,
+                "encryptedBundle": encrypted_bundle,
+                "accounts": accounts,
+            },
+        )
+
+    async def init_import_private_key(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportPrivateKeySubmitted:
+        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        return await self._submit(
+            shapes.InitImportPrivateKeySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+            },
+        )
+
+    async def init_import_wallet(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportWalletSubmitted:
+        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        return await self._submit(
+            shapes.InitImportWalletSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
             },
         )
 

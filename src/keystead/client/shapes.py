@@ -24,6 +24,7 @@ from keystead.api.enums import (
     Effect,
     FeatureName,
     HashFunction,
+    MnemonicLanguage,
     PathFormat,
     PayloadEncoding,
     SmartContractInterfaceType,
@@ -161,6 +162,12 @@ __all__ = [
     "DeleteWalletsSubmitted",
     "Effect",
     "Evaluation",
+    "ExportPrivateKeyResult",
+    "ExportPrivateKeySubmitted",
+    "ExportWalletAccountResult",
+    "ExportWalletAccountSubmitted",
+    "ExportWalletResult",
+    "ExportWalletSubmitted",
     "Feature",
     "FeatureName",
     "GetApiKeyResponse",
@@ -181,6 +188,14 @@ __all__ = [
     "GetWalletAccountResponse",
     "GetWalletResponse",
     "HashFunction",
+    "ImportPrivateKeyResult",
+    "ImportPrivateKeySubmitted",
+    "ImportWalletResult",
+    "ImportWalletSubmitted",
+    "InitImportPrivateKeyResult",
+    "InitImportPrivateKeySubmitted",
+    "InitImportWalletResult",
+    "InitImportWalletSubmitted",
     "InvitationParams",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
@@ -196,6 +211,7 @@ __all__ = [
     "ListWalletsResponse",
     "MfaPolicy",
     "MfaStatus",
+    "MnemonicLanguage",
     "OauthProvider",
     "OauthProviderParamsV2",
     "OidcClaims",
@@ -604,6 +620,49 @@ class DeleteWalletAccountsResult(Wire, frozen=True):
 
 class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
+
+
+class ExportPrivateKeyResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    private_key_id: str
+    export_bundle: str
+
+
+class ExportWalletResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    wallet_id: str
+    export_bundle: str
+
+
+class ExportWalletAccountResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    address: str
+    export_bundle: str
+
+
+class ImportPrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+class ImportWalletResult(Wire, frozen=True):
+    wallet_id: str
+    addresses: tuple[str, ...]
+
+
+class InitImportPrivateKeyResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
+
+
+class InitImportWalletResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
 
 
 class RejectActivityResult(Wire, frozen=True):
@@ -1112,6 +1171,117 @@ class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
     @property
     def wallet_ids(self) -> tuple[str, ...]:
         return self.result.wallet_ids
+
+
+class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
+    """Take a private key out, sealed to the target key."""
+
+    operation = "export_private_key"
+    activity_type = "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY"
+    result_key = "exportPrivateKeyResult"
+    result_struct = ExportPrivateKeyResult
+
+    @property
+    def private_key_id(self) -> str:
+        return self.result.private_key_id
+
+    @property
+    def export_bundle(self) -> str:
+        return self.result.export_bundle
+
+
+class ExportWalletSubmitted(Submitted[ExportWalletResult]):
+    """Take a wallet's mnemonic out, sealed to the target key."""
+
+    operation = "export_wallet"
+    activity_type = "ACTIVITY_TYPE_EXPORT_WALLET"
+    result_key = "exportWalletResult"
+    result_struct = ExportWalletResult
+
+    @property
+    def wallet_id(self) -> str:
+        return self.result.wallet_id
+
+    @property
+    def export_bundle(self) -> str:
+        return self.result.export_bundle
+
+
+class ExportWalletAccountSubmitted(Submitted[ExportWalletAccountResult]):
+    """Take the private key of a wallet account out, sealed to the target key."""
+
+    operation = "export_wallet_account"
+    activity_type = "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT"
+    result_key = "exportWalletAccountResult"
+    result_struct = ExportWalletAccountResult
+
+    @property
+    def address(self) -> str:
+        return self.result.address
+
+    @property
+    def export_bundle(self) -> str:
+        return self.result.export_bundle
+
+
+class ImportPrivateKeySubmitted(Submitted[ImportPrivateKeyResult]):
+    """Keep the private key that the caller sealed to an import target."""
+
+    operation = "import_private_key"
+    activity_type = "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY"
+    result_key = "importPrivateKeyResult"
+    result_struct = ImportPrivateKeyResult
+
+    @property
+    def private_key_id(self) -> str:
+        return self.result.private_key_id
+
+    @property
+    def addresses(self) -> tuple[PrivateKeyAddress, ...]:
+        return self.result.addresses
+
+
+class ImportWalletSubmitted(Submitted[ImportWalletResult]):
+    """Make a wallet of the mnemonic that the caller sealed to an import target."""
+
+    operation = "import_wallet"
+    activity_type = "ACTIVITY_TYPE_IMPORT_WALLET"
+    result_key = "importWalletResult"
+    result_struct = ImportWalletResult
+
+    @property
+    def wallet_id(self) -> str:
+        return self.result.wallet_id
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.result.addresses
+
+
+class InitImportPrivateKeySubmitted(Submitted[InitImportPrivateKeyResult]):
+    """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+
+    operation = "init_import_private_key"
+    activity_type = "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY"
+    result_key = "initImportPrivateKeyResult"
+    result_struct = InitImportPrivateKeyResult
+
+    @property
+    def import_bundle(self) -> str:
+        return self.result.import_bundle
+
+
+class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
+    """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+
+    operation = "init_import_wallet"
+    activity_type = "ACTIVITY_TYPE_INIT_IMPORT_WALLET"
+    result_key = "initImportWalletResult"
+    result_struct = InitImportWalletResult
+
+    @property
+    def import_bundle(self) -> str:
+        return self.result.import_bundle
 
 
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):

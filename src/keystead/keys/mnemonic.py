@@ -1,16 +1,18 @@
 """BIP-39: entropy to mnemonic and back, and from a mnemonic to the seed of a wallet.
 
-Pure; English only. Not here: where entropy comes from (`signer`), what grows from a seed (`derivation`).
-No message repeats a word of a mnemonic.
+Pure. Not here: where entropy comes from (`signer`), what grows from a seed (`derivation`), the words themselves
+(`word_lists`). No message repeats a word of a mnemonic.
 """
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Sequence
 
+from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
-from keystead.keys.bip39_english import WORDS
+from keystead.keys.word_lists import word_list
 
 MNEMONIC_LENGTHS = (12, 15, 18, 21, 24)
 """The word counts BIP-39 allows; 12 words carry 128 bits of entropy, each further three words 32 more."""
@@ -18,7 +20,6 @@ MNEMONIC_LENGTHS = (12, 15, 18, 21, 24)
 _BITS_PER_WORD = 11
 _SEED_ROUNDS = 2048
 _SEED_BYTES = 64
-_NUMBERS = {word: number for number, word in enumerate(WORDS)}
 
 
 def entropy_bytes(mnemonic_length: int) -> int:
@@ -31,8 +32,9 @@ def entropy_bytes(mnemonic_length: int) -> int:
     return mnemonic_length // 3 * 4
 
 
-def mnemonic_from_entropy(entropy: bytes) -> str:
-    """The words of 16, 20, 24, 28 or 32 bytes of entropy, lower case, joined by single spaces.
+def mnemonic_from_entropy(entropy: bytes, language: MnemonicLanguage = MnemonicLanguage.ENGLISH) -> str:
+    """The words of 16, 20, 24, 28 or 32 bytes of entropy, lower case, in Unicode form NFKD, with the language's
+    separator (a space; in Japanese U+3000) between them.
 
     Raises ValueError for another number of bytes.
     """
@@ -41,29 +43,46 @@ def mnemonic_from_entropy(entropy: bytes) -> str:
         raise ValueError(f"a mnemonic is made of 16, 20, 24, 28 or 32 bytes of entropy, not {len(entropy)}")
     bits = int.from_bytes(entropy) << word_count // 3 | _checksum(entropy)
     shifts = range((word_count - 1) * _BITS_PER_WORD, -1, -_BITS_PER_WORD)
-    return " ".join(WORDS[bits >> shift & 0x7FF] for shift in shifts)
+    listed = word_list(language)
+    return listed.separator.join(listed.words[bits >> shift & 0x7FF] for shift in shifts)
 
 
-def entropy_from_mnemonic(mnemonic: str) -> bytes:
-    """The 16 to 32 bytes a mnemonic was made of. Words may be separated by any white space.
+def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
+    """The 16 to 32 bytes a mnemonic was made of, and its language. Any white space may separate the words.
 
-    Raises InvalidRequest, its message starting with `invalid mnemonic`, for a wrong number of words, a word
-    that is not in the list, and a wrong checksum.
+    Two lists share words (Chinese above all): the first language counts in which the checksum holds, English first.
+    Raises InvalidRequest, its message starting with `invalid mnemonic`, for a wrong number of words, words that are
+    not all in one list, and a wrong checksum.
     """
     words = unicodedata.normalize("NFKD", mnemonic).split()
     if len(words) not in MNEMONIC_LENGTHS:
         raise InvalidRequest(f"invalid mnemonic: it has {len(words)} words; it must have {_lengths_text()}")
-    bits = 0
-    for position, word in enumerate(words, start=1):
-        number = _NUMBERS.get(word)
-        if number is None:
-            raise InvalidRequest(f"invalid mnemonic: word {position} is not in the English list of BIP-39")
-        bits = bits << _BITS_PER_WORD | number
-    checksum_bits = len(words) // 3
-    entropy = (bits >> checksum_bits).to_bytes(len(words) // 3 * 4)
-    if bits & (1 << checksum_bits) - 1 != _checksum(entropy):
+    in_one_list = False
+    for language in MnemonicLanguage:
+        numbers = [word_list(language).numbers.get(word) for word in words]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(words):
+            continue
+        in_one_list = True
+        entropy = _entropy(known)
+        if entropy is not None:
+            return entropy, language
+    if in_one_list:
         raise InvalidRequest("invalid mnemonic: its checksum does not match; a word is wrong or misplaced")
-    return entropy
+    for position, word in enumerate(words, start=1):
+        if not any(word in word_list(language).numbers for language in MnemonicLanguage):
+            raise InvalidRequest(f"invalid mnemonic: word {position} is in no list of BIP-39")
+    raise InvalidRequest("invalid mnemonic: its words are not all of one language")
+
+
+def _entropy(numbers: Sequence[int]) -> bytes | None:
+    """What the numbers of a mnemonic's words encode; None if the checksum does not hold."""
+    bits = 0
+    for number in numbers:
+        bits = bits << _BITS_PER_WORD | number
+    checksum_bits = len(numbers) // 3
+    entropy = (bits >> checksum_bits).to_bytes(len(numbers) // 3 * 4)
+    return entropy if bits & (1 << checksum_bits) - 1 == _checksum(entropy) else None
 
 
 def seed_from_mnemonic(mnemonic: str, passphrase: str = "") -> bytes:

@@ -41,7 +41,9 @@ class Purpose(StrEnum):
     DATA_KEY = "data-key"
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"
+    IMPORT_TARGET = "import-target"
     PROOF_KEY = "proof-key"
+    BUNDLE_KEY = "bundle-key"
     CHECK = "check"
 
 

@@ -10,82 +10,78 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 
-import msgspec
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-
 from keystead.activities.ports import (
     AccountRequest,
+    BundleSigner,
+    ClientMessage,
     DerivedAccount,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
     NewPrivateKey,
     NewWallet,
     Sealed,
     Signature,
     SignatureScheme,
     SigningKey,
-    WalletKey,
 )
-from keystead.api.enums import AddressFormat, Curve
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal
 from keystead.api.records import AppProof
-from keystead.keys.addresses import address, require_encodable
-from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
-from keystead.keys.derivation import derive_private_key
-from keystead.keys.mnemonic import (
-    entropy_bytes,
-    entropy_from_mnemonic,
-    mnemonic_from_entropy,
-    seed_from_mnemonic,
+from keystead.keys.bundles import BundleKey
+from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
+from keystead.keys.exporting import wallet_text
+from keystead.keys.importing import new_target, opened_message, read_phrase, read_private_key
+from keystead.keys.material import (
+    Phrase,
+    PlannedAccount,
+    derive_account,
+    keep_private_key,
+    make_wallet,
+    opened_key,
+    opened_wallet,
+    plan_accounts,
+    private_key_context,
+    require_all_encodable,
+    wallet_context,
 )
-from keystead.keys.paths import parse_path
+from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
+from keystead.keys.proof_key import ProofKey
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import sign
-
-PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
+from keystead.organizations.organization import ImportKind, ImportTarget
 
 _PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
+_BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
 _CHECK_CONTEXT = SealContext(Purpose.CHECK)
 _CHECK_TEXT = b"keystead"
-
-
-class WalletSecret(msgspec.Struct, frozen=True):
-    """What is sealed for a wallet, as JSON. Stored: add a field with a default, reuse none.
-
-    `seed` follows from the other two; it is kept so that a signature does not cost 2048 rounds of PBKDF2.
-    """
-
-    mnemonic: str
-    seed: bytes
-    passphrase: str = ""
-
-    def __repr__(self) -> str:
-        return "WalletSecret()"
-
-
-_wallet_decoder = msgspec.json.Decoder(WalletSecret)
 
 
 class LocalSigner:
     """Implements `activities.ports.Signer`.
 
-    `proof_key` comes from `new_proof_key`; without one nothing can be proved. `entropy(n)` gives n bytes and is
-    where mnemonics and proof keys come from; only a development server that must come up with the same addresses
-    each time passes its own. Data keys and nonces always come from the operating system.
+    `proof_key` comes from `new_proof_key`; without one nothing can be proved. `bundle_key` comes from
+    `new_bundle_key`; without one nothing is exported or imported. `entropy(n)` gives n bytes and is where mnemonics
+    and these two keys come from; only a development server that must come up with the same addresses each time
+    passes its own. Data keys, import targets and nonces always come from the operating system.
 
-    Raises SealBroken if `master_key` does not open `proof_key`.
+    Raises SealBroken if `master_key` does not open the two.
     """
 
     def __init__(
         self,
         master_key: MasterKey,
         proof_key: Sealed | None = None,
+        bundle_key: Sealed | None = None,
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self._master_key = master_key
         self._entropy = entropy
-        self._proof_key = None if proof_key is None else _ProofKey(master_key.open(proof_key, _PROOF_KEY_CONTEXT))
+        self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, _PROOF_KEY_CONTEXT))
+        self._bundle_key = None
+        if bundle_key is not None:
+            self._bundle_key = BundleKey(master_key.open(bundle_key, _BUNDLE_KEY_CONTEXT))
 
     @property
     def master_key_id(self) -> str:
@@ -104,8 +100,11 @@ class LocalSigner:
 
     def new_proof_key(self) -> Sealed:
         """Two fresh P-256 scalars (encryption, signing; 32 bytes each) sealed under the master key."""
-        scalars = self._private_key(Curve.P256) + self._private_key(Curve.P256)
-        return self._master_key.seal(scalars, _PROOF_KEY_CONTEXT)
+        return self._master_key.seal(self._two_p256_keys(), _PROOF_KEY_CONTEXT)
+
+    def new_bundle_key(self) -> Sealed:
+        """As `new_proof_key`: the key that signs bundles."""
+        return self._master_key.seal(self._two_p256_keys(), _BUNDLE_KEY_CONTEXT)
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return self._master_key.seal_data_key(DataKey.generate(), organization_id)
@@ -120,9 +119,9 @@ class LocalSigner:
         accounts: Sequence[AccountRequest],
     ) -> NewWallet:
         """Make a wallet of a fresh mnemonic. Raises as the protocol says, and SealBroken for the data key."""
-        plan = _plan(accounts)
-        entropy = self._entropy(entropy_bytes(mnemonic_length))
-        return await self._wallet(organization_id, data_key, wallet_id, entropy, "", plan)
+        plan = plan_accounts(accounts)
+        phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
+        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
 
     async def restore_wallet(
         self,
@@ -138,9 +137,10 @@ class LocalSigner:
 
         Raises as `create_wallet` does, and InvalidRequest with `invalid mnemonic` in the message.
         """
-        plan = _plan(accounts)
-        entropy = entropy_from_mnemonic(mnemonic)
-        return await self._wallet(organization_id, data_key, wallet_id, entropy, passphrase, plan)
+        plan = plan_accounts(accounts)
+        entropy, language = entropy_from_mnemonic(mnemonic)
+        phrase = Phrase(entropy, language, passphrase)
+        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
 
     async def derive_accounts(
         self,
@@ -152,10 +152,10 @@ class LocalSigner:
         accounts: Sequence[AccountRequest],
     ) -> tuple[DerivedAccount, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the mnemonic."""
-        plan = _plan(accounts)
+        plan = plan_accounts(accounts)
         opened = self._master_key.open_data_key(data_key, organization_id)
-        seed = _opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
-        return await asyncio.to_thread(lambda: tuple(_derive(seed, account) for account in plan))
+        seed = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
+        return await asyncio.to_thread(lambda: tuple(derive_account(seed, account) for account in plan))
 
     async def create_private_key(
         self,
@@ -167,16 +167,10 @@ class LocalSigner:
         address_formats: Sequence[AddressFormat],
     ) -> NewPrivateKey:
         """Raises as the protocol says, and SealBroken for the data key."""
-        for address_format in address_formats:
-            require_encodable(curve, address_format)
-        secret = self._private_key(curve)
-        key = public_key(curve, secret)
+        require_all_encodable(curve, address_formats)
         opened = self._master_key.open_data_key(data_key, organization_id)
-        return NewPrivateKey(
-            sealed=opened.seal(secret, _private_key_context(organization_id, private_key_id)),
-            public_key=(key.uncompressed or key.compressed).hex(),
-            addresses=tuple(address(key, address_format) for address_format in address_formats),
-        )
+        context = private_key_context(organization_id, private_key_id)
+        return keep_private_key(opened, context, curve, self._private_key(curve), address_formats)
 
     async def sign(
         self,
@@ -189,12 +183,91 @@ class LocalSigner:
     ) -> tuple[Signature, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the key."""
         opened = self._master_key.open_data_key(data_key, organization_id)
-        if isinstance(key, WalletKey):
-            seed = _opened_wallet(opened, organization_id, key.wallet_id, key.sealed).seed
-            secret = derive_private_key(key.curve, seed, parse_path(key.path))
-        else:
-            secret = opened.open(key.sealed, _private_key_context(organization_id, key.private_key_id))
-        return sign(key.curve, secret, scheme, messages)
+        return sign(key.curve, opened_key(opened, organization_id, key), scheme, messages)
+
+    async def bundle_signer(self) -> BundleSigner:
+        """Raises Internal if the server has no bundle key."""
+        key = self._bundles()
+        return BundleSigner(key.signing_public_key, key.composite_public_key)
+
+    async def new_import_target(
+        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+    ) -> NewImportTarget:
+        """Raises SealBroken for the data key, Internal if the server has no bundle key."""
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        return new_target(opened, self._bundles(), organization_id, target_id, kind, user_id)
+
+    async def import_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        wallet_id: str,
+        accounts: Sequence[AccountRequest],
+    ) -> ImportedWallet:
+        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        plan = plan_accounts(accounts)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+
+        def imported() -> ImportedWallet:
+            target_id, plaintext = opened_message(opened, organization_id, targets, message)
+            context = wallet_context(organization_id, wallet_id)
+            return ImportedWallet(target_id, make_wallet(opened, context, read_phrase(plaintext), plan))
+
+        return await asyncio.to_thread(imported)
+
+    async def import_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> ImportedPrivateKey:
+        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        require_all_encodable(curve, address_formats)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+
+        def imported() -> ImportedPrivateKey:
+            target_id, plaintext = opened_message(opened, organization_id, targets, message)
+            secret = read_private_key(plaintext, curve)
+            context = private_key_context(organization_id, private_key_id)
+            return ImportedPrivateKey(target_id, keep_private_key(opened, context, curve, secret, address_formats))
+
+        return await asyncio.to_thread(imported)
+
+    async def export_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        language: MnemonicLanguage,
+        target: bytes,
+    ) -> str:
+        """Raises SealBroken for the data key and the mnemonic, Internal if the server has no bundle key."""
+        key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
+
+        def exported() -> str:
+            secret = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
+            return key.export_bundle(organization_id, wallet_text(secret, language), target)
+
+        return await asyncio.to_thread(exported)
+
+    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+        """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
+        bundle_key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
+
+        def exported() -> str:
+            return bundle_key.export_bundle(organization_id, opened_key(opened, organization_id, key), target)
+
+        return await asyncio.to_thread(exported)
 
     async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         """Sign the UTF-8 bytes of each payload. Raises Internal if the server has no proof key."""
@@ -207,14 +280,21 @@ class LocalSigner:
         organization_id: str,
         data_key: Sealed,
         wallet_id: str,
-        entropy: bytes,
-        passphrase: str,
-        plan: Sequence[_PlannedAccount],
+        phrase: Phrase,
+        plan: Sequence[PlannedAccount],
     ) -> NewWallet:
         opened = self._master_key.open_data_key(data_key, organization_id)
-        context = _wallet_context(organization_id, wallet_id)
+        context = wallet_context(organization_id, wallet_id)
         # PBKDF2 takes a millisecond and releases the GIL; in a thread it leaves the event loop free.
-        return await asyncio.to_thread(_make_wallet, opened, context, entropy, passphrase, plan)
+        return await asyncio.to_thread(make_wallet, opened, context, phrase, plan)
+
+    def _two_p256_keys(self) -> bytes:
+        return self._private_key(Curve.P256) + self._private_key(Curve.P256)
+
+    def _bundles(self) -> BundleKey:
+        if self._bundle_key is None:
+            raise Internal("this server has no bundle key")
+        return self._bundle_key
 
     def _private_key(self, curve: Curve) -> bytes:
         """32 bytes. Rejection sampling: reducing modulo the order would favour small scalars."""
@@ -222,70 +302,3 @@ class LocalSigner:
             candidate = self._entropy(PRIVATE_KEY_BYTES)
             if curve not in GROUP_ORDERS or 0 < int.from_bytes(candidate) < GROUP_ORDERS[curve]:
                 return candidate
-
-
-def _wallet_context(organization_id: str, wallet_id: str) -> SealContext:
-    return SealContext(Purpose.WALLET, organization_id=organization_id, record_id=wallet_id)
-
-
-def _private_key_context(organization_id: str, private_key_id: str) -> SealContext:
-    return SealContext(Purpose.PRIVATE_KEY, organization_id=organization_id, record_id=private_key_id)
-
-
-def _opened_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
-    plaintext = data_key.open(sealed, _wallet_context(organization_id, wallet_id))
-    return _wallet_decoder.decode(plaintext)
-
-
-class _PlannedAccount(msgspec.Struct, frozen=True):
-    request: AccountRequest
-    segments: tuple[int, ...]
-
-
-def _plan(accounts: Sequence[AccountRequest]) -> tuple[_PlannedAccount, ...]:
-    """Refuse whatever cannot be derived before any key is made."""
-    for request in accounts:
-        require_encodable(request.curve, request.address_format)
-    return tuple(_PlannedAccount(request, parse_path(request.path)) for request in accounts)
-
-
-def _make_wallet(
-    data_key: DataKey, context: SealContext, entropy: bytes, passphrase: str, plan: Sequence[_PlannedAccount]
-) -> NewWallet:
-    mnemonic = mnemonic_from_entropy(entropy)
-    seed = seed_from_mnemonic(mnemonic, passphrase)
-    secret = WalletSecret(mnemonic=mnemonic, seed=seed, passphrase=passphrase)
-    return NewWallet(
-        sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context),
-        accounts=tuple(_derive(seed, account) for account in plan),
-    )
-
-
-def _derive(seed: bytes, account: _PlannedAccount) -> DerivedAccount:
-    request = account.request
-    key = public_key(request.curve, derive_private_key(request.curve, seed, account.segments))
-    return DerivedAccount(
-        request=request,
-        public_key=key.compressed.hex(),
-        address=address(key, request.address_format),
-    )
-
-
-class _ProofKey:
-    """Signs statements. The encryption key has no use yet but to complete the 130 bytes of the public key."""
-
-    def __init__(self, scalars: bytes) -> None:
-        encryption, signing = scalars[:PRIVATE_KEY_BYTES], scalars[PRIVATE_KEY_BYTES:]
-        points = (public_key(Curve.P256, encryption).uncompressed, public_key(Curve.P256, signing).uncompressed)
-        self._public_key = b"".join(point for point in points if point is not None).hex()
-        self._signing_key = ec.derive_private_key(int.from_bytes(signing), ec.SECP256R1())
-
-    def prove(self, payload: str) -> AppProof:
-        der = self._signing_key.sign(payload.encode(), ec.ECDSA(hashes.SHA256()))
-        r, s = decode_dss_signature(der)
-        return AppProof(
-            scheme=PROOF_SCHEME,
-            public_key=self._public_key,
-            proof_payload=payload,
-            signature=(r.to_bytes(32) + s.to_bytes(32)).hex(),
-        )

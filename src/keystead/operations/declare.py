@@ -20,6 +20,7 @@ from keystead.activities.activity import (
     Informed,
     IntentVersion,
     Resources,
+    Standing,
 )
 from keystead.activities.decisions import Decisions
 from keystead.activities.gathering import Gathering
@@ -119,12 +120,14 @@ def activity(
     accepts: tuple[Older, ...] = (),
     gather: Gather | None = None,
     resources: Resources | None = None,
+    standing: Standing | None = None,
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
     With `gather`, a coroutine (Gathering, intent) -> T, the function takes Informed[T] in place of Execution.
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `gather`.
+    `standing` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
     """
 
     def declare(execute: Declared) -> Declared:
@@ -156,6 +159,7 @@ def activity(
                 casts=casts,
                 gather=gather,
                 resources=resources,
+                standing=standing,
                 changes_organization=changes_organization,
             )
         )

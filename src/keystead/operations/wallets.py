@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.activities.activity import Execution, Outcome
+from keystead.activities.ports import NewWallet
 from keystead.api.decoding import Label
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
-from keystead.api.records import Timestamp, Wallet, Wire
+from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.derived_accounts import (
     ACCOUNTS_AT_ONCE,
@@ -21,7 +23,13 @@ from keystead.operations.derived_accounts import (
     checked_paths,
 )
 from keystead.operations.key_facts import wallet_facts
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, NewAccount, RemovedWalletContents, SealedSecret
+from keystead.organizations.attachments import (
+    MNEMONIC_PURPOSE,
+    Attachment,
+    NewAccount,
+    RemovedWalletContents,
+    SealedSecret,
+)
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
@@ -47,11 +55,8 @@ class CreateWalletResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Outcome[CreateWalletResult]:
     """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
-    organization = execution.organization
-    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
-    _check_name_free(organization, intent.wallet_name)
-    normalized_paths = checked_paths(intent.accounts)
-    wallet_id = execution.new_id()
+    normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
+    organization, wallet_id = execution.organization, execution.new_id()
     made = await execution.signer.create_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
@@ -59,29 +64,61 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Out
         mnemonic_length=MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length,
         accounts=[account_request(params) for params in intent.accounts],
     )
-    now = Timestamp.from_ms(execution.now_ms)
-    wallet = Wallet(
-        wallet_id=wallet_id,
-        wallet_name=intent.wallet_name,
-        created_at=now,
-        updated_at=now,
-        exported=False,
-        imported=False,
-    )
-    accounts = tuple(
-        account_record(execution.new_id(), organization.id, wallet_id, derived, params.name, now)
-        for params, derived in zip(intent.accounts, made.accounts, strict=True)
+    kept = keep_wallet(
+        execution, wallet_id, intent.wallet_name, made, intent.accounts, normalized_paths, imported=False
     )
     return Outcome(
         result=CreateWalletResult(
-            wallet_id=wallet.wallet_id, addresses=tuple(account.address for account in accounts)
+            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
         ),
-        changes=(Put(wallet),),
-        attachments=(
-            SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
-            *(NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)),
+        changes=(Put(kept.wallet),),
+        attachments=kept.attachments,
+        derived=kept.accounts,
+    )
+
+
+class KeptWallet(msgspec.Struct, frozen=True):
+    """The records of a wallet just made, and the rows beside the organization."""
+
+    wallet: Wallet
+    accounts: tuple[WalletAccount, ...]
+    attachments: tuple[Attachment, ...]
+
+
+def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
+    """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
+    organization = execution.organization
+    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
+    _check_name_free(organization, name)
+    return checked_paths(accounts)
+
+
+def keep_wallet(
+    execution: Execution,
+    wallet_id: str,
+    name: str,
+    made: NewWallet,
+    accounts: Sequence[WalletAccountParams],
+    normalized_paths: Sequence[str],
+    *,
+    imported: bool,
+) -> KeptWallet:
+    """What is to be kept of a wallet that the signer made for these accounts."""
+    now = Timestamp.from_ms(execution.now_ms)
+    wallet = Wallet(
+        wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
+    )
+    records = tuple(
+        account_record(execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now)
+        for params, derived in zip(accounts, made.accounts, strict=True)
+    )
+    return KeptWallet(
+        wallet,
+        records,
+        (
+            SealedSecret(wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
+            *(NewAccount(account, path) for account, path in zip(records, normalized_paths, strict=True)),
         ),
-        derived=accounts,
     )
 
 

@@ -7,6 +7,7 @@ Here: the value, its indexes, `apply`. Not here: the rules that decide which cha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import assert_never
 
 import msgspec
@@ -83,7 +84,36 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Timestamp
 
 
-Record = Profile | DataKey | User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation
+class ImportKind(StrEnum):
+    """What an import brings in. Stored: a name stays with its meaning."""
+
+    WALLET = "wallet"
+    PRIVATE_KEY = "private-key"
+
+
+class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A key that its user may seal one import to. `sealed` is its private half; it goes once it has opened one."""
+
+    id: str
+    kind: ImportKind
+    user_id: str
+    sealed: Sealed
+    created_at_ms: int
+
+
+Record = (
+    Profile
+    | DataKey
+    | User
+    | Passkey
+    | Tag
+    | Wallet
+    | PrivateKey
+    | ContractInterface
+    | Policy
+    | Invitation
+    | ImportTarget
+)
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -95,7 +125,7 @@ class Put(msgspec.Struct, frozen=True):
 class Remove(msgspec.Struct, frozen=True):
     """Take the record of this kind and id away."""
 
-    kind: type[User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation]
+    kind: type[User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation | ImportTarget]
     id: str
 
 
@@ -125,6 +155,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("contract_interface", ContractInterface, "id"),
     Kind("policy", Policy, "policy_id"),
     Kind("invitation", Invitation, "id"),
+    Kind("import_target", ImportTarget, "id"),
 )
 KIND_OF: dict[type[Record], Kind] = {kind.record: kind for kind in KINDS}
 KIND_NAMED: dict[str, Kind] = {kind.word: kind for kind in KINDS}
@@ -164,6 +195,7 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     interface_of_contract: Map[str, str]
     policies: Map[str, Policy]
     invitations: Map[str, Invitation]
+    import_targets: Map[str, ImportTarget]
     api_key_holders: Map[str, tuple[str, ApiKey]]
     authenticator_holders: Map[str, tuple[str, Authenticator]]
     authenticators: Map[str, Authenticator]
@@ -209,6 +241,7 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         interface_of_contract=Map(),
         policies=Map(),
         invitations=Map(),
+        import_targets=Map(),
         api_key_holders=Map(),
         authenticator_holders=Map(),
         authenticators=Map(),
@@ -262,7 +295,7 @@ def _with(organization: Organization, record: Record) -> Organization:
                 contract_interfaces=organization.contract_interfaces.set(record.id, record),
                 interface_of_contract=organization.interface_of_contract.set(contract_of(record), record.id),
             )
-        case Passkey() | Tag() | Wallet() | Policy() | Invitation():
+        case Passkey() | Tag() | Wallet() | Policy() | Invitation() | ImportTarget():
             kind, field = KIND_OF[type(record)], _MAPS[type(record)]
             return replace(organization, **{field: getattr(organization, field).set(kind.id_of(record), record)})
         case _:
@@ -277,6 +310,7 @@ _MAPS: dict[type[Record], str] = {
     ContractInterface: "contract_interfaces",
     Policy: "policies",
     Invitation: "invitations",
+    ImportTarget: "import_targets",
 }
 
 

@@ -204,6 +204,7 @@ class Application:
             "/healthz": service.healthz,
             "/readyz": service.readyz,
             "/openapi.json": service.openapi,
+            "/bundle-signer": service.bundle_signer,
         }
         if path not in pages:
             raise NotFound(f"no such path: {path[:200]}")

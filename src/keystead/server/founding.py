@@ -1,4 +1,4 @@
-"""How an installation begins: its first organization, a root user who holds a key, its proof key.
+"""How an installation begins: its first organization, a root user who holds a key, its own keys.
 
 Here: the records of the beginning, written in one transaction. Not here: the commands that ask for it (`cli`).
 """
@@ -33,7 +33,7 @@ from keystead.organizations.organization import (
     Version,
     founded,
 )
-from keystead.server.service import CHECK, MODE, PROOF_KEY
+from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY
 from keystead.storage.base import DatabaseStore
 
 DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
@@ -72,8 +72,8 @@ async def found(
 ) -> Founded | None:
     """Found the installation; None, with nothing changed, if it has been founded before.
 
-    `entropy` gives the proof key's bytes where they must be the same each time. Raises InvalidRequest for a
-    malformed name, e-mail address or key. Development mode adds the wallet "Development".
+    `entropy` gives the bytes of the server's own keys where they must be the same each time. Raises
+    InvalidRequest for a malformed name, e-mail address or key. Development mode adds the wallet "Development".
     """
     signer = LocalSigner(master_key, entropy=entropy)
     now = Timestamp.from_ms(now_ms)
@@ -142,6 +142,7 @@ async def found(
             MODE: mode.encode(),
             CHECK: encode(signer.check_value()),
             PROOF_KEY: encode(signer.new_proof_key()),
+            BUNDLE_KEY: encode(signer.new_bundle_key()),
         },
     )
     return Founded(organization=organization, user=user, accounts=tuple(accounts)) if written else None

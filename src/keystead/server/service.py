@@ -15,7 +15,7 @@ import msgspec
 
 from keystead.activities.decisions import Rules
 from keystead.activities.lifecycle import Lifecycle
-from keystead.activities.ports import Sealed
+from keystead.activities.ports import Sealed, Signer
 from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
@@ -33,7 +33,7 @@ from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store
 from keystead.storage.schema import is_current
 
-MODE, CHECK, PROOF_KEY = "mode", "master_key_check", "proof_key"
+MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
 """Names of the facts that an installation keeps of itself."""
 
 
@@ -89,9 +89,9 @@ async def open_checked(settings: Settings) -> tuple[DatabaseStore, LocalSigner]:
 async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str) -> LocalSigner:
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead init")
-    facts = {name: await store.instance_value(name) for name in (MODE, CHECK, PROOF_KEY)}
-    found_mode, check, proof_key = facts[MODE], facts[CHECK], facts[PROOF_KEY]
-    if found_mode is None or check is None or proof_key is None:
+    names = (MODE, CHECK, PROOF_KEY, BUNDLE_KEY)
+    found_mode, check, proof_key, bundle_key = [await store.instance_value(name) for name in names]
+    if found_mode is None or check is None or proof_key is None or bundle_key is None:
         raise NotReady("the database holds no organization yet: run keystead init")
     if found_mode.decode() != mode:
         raise NotReady(
@@ -101,9 +101,9 @@ async def _checked_signer(store: DatabaseStore, master_key: MasterKey, mode: str
     if not LocalSigner(master_key).opens(msgspec.json.decode(check, type=Sealed)):
         raise NotReady("the master key does not open the stored data: it is another installation's key")
     try:
-        return LocalSigner(master_key, msgspec.json.decode(proof_key, type=Sealed))
+        return LocalSigner(master_key, *[msgspec.json.decode(key, type=Sealed) for key in (proof_key, bundle_key)])
     except SealBroken as broken:
-        raise NotReady(f"the stored proof key is damaged: {broken}") from None
+        raise NotReady(f"a stored key of the server is damaged: {broken}") from None
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -122,9 +122,10 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. `store` and `lifecycle` are there between start and stop."""
+    """The parts that answering requests needs. The three below are there between start and stop."""
 
     store: DatabaseStore
+    signer: Signer
     lifecycle: Lifecycle
 
     def __init__(self, settings: Settings, when_open: Callable[[], None] = lambda: None) -> None:
@@ -135,11 +136,11 @@ class Service:
 
     async def open(self) -> None:
         """Raises NotReady."""
-        self.store, signer = await open_checked(self.settings)
+        self.store, self.signer = await open_checked(self.settings)
         settings = self.settings
         self.lifecycle = Lifecycle(
             store=self.store,
-            signer=signer,
+            signer=self.signer,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
@@ -186,6 +187,15 @@ class Service:
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
         return b'{"status":"ready"}'
+
+    async def bundle_signer(self) -> bytes:
+        """Whose signature to expect on export and import bundles. Raises Unavailable."""
+        if not self._is_open:
+            raise Unavailable("not ready: starting or stopping")
+        signer = await self.signer.bundle_signer()
+        return encode(
+            {"signingPublicKey": signer.signing_public_key, "compositePublicKey": signer.composite_public_key}
+        )
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation answered here."""

@@ -1,0 +1,51 @@
+"""`keystead keys`: the keys of the server itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Annotated
+
+import typer
+
+from keystead.activities.ports import BundleSigner
+from keystead.cli.failure import Failure
+from keystead.server.service import NotReady, open_checked
+from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
+
+app = typer.Typer(help="The keys of the server itself.", no_args_is_help=True)
+
+
+@app.callback()
+def keys() -> None:
+    """The keys of the server itself."""
+
+
+@app.command("bundle-signer")
+def bundle_signer(
+    database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
+    master_key_file: Annotated[str, typer.Option(help="File that holds the master key.")] = "",
+) -> None:
+    """Print, as JSON, whose signature clients have to expect on export and import bundles.
+
+    Every setting is also a variable KEYSTEAD_…, as for `keystead serve`.
+    """
+    given = {"database_url": database_url, "master_key_file": master_key_file}
+    flags = {PREFIX + name.upper(): value for name, value in given.items() if value}
+    try:
+        signer = asyncio.run(_signer_of(from_environment({**os.environ, **flags})))
+    except (SettingsError, NotReady) as refused:
+        raise Failure(str(refused)) from None
+    print(
+        json.dumps(
+            {"signingPublicKey": signer.signing_public_key, "compositePublicKey": signer.composite_public_key},
+            indent=2,
+        )
+    )
+
+
+async def _signer_of(settings: Settings) -> BundleSigner:
+    store, signer = await open_checked(settings)
+    await store.close()
+    return await signer.bundle_signer()

@@ -1,0 +1,85 @@
+"""Imports: the key that a client seals to, and what is inside the message that comes back.
+
+Here: import targets, reading mnemonics and private keys of clients. Plaintext key material: for the signer alone.
+Not here: HPKE (`bundles`), which targets are open (`organizations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from keystead.activities.ports import ClientMessage, NewImportTarget
+from keystead.api.enums import Curve
+from keystead.api.errors import InvalidRequest
+from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
+from keystead.keys.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.keys.material import Phrase
+from keystead.keys.mnemonic import entropy_from_mnemonic
+from keystead.keys.sealing import DataKey, Purpose, SealContext
+from keystead.organizations.organization import ImportKind, ImportTarget
+
+_MARK = "\n--PASS--\n"
+"""What clients put between mnemonic and passphrase. In exports it is a line feed alone."""
+
+
+def new_target(
+    data_key: DataKey, bundle_key: BundleKey, organization_id: str, target_id: str, kind: ImportKind, user_id: str
+) -> NewImportTarget:
+    """A fresh P-256 pair. Its randomness is always the operating system's."""
+    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
+    point = public_key(Curve.P256, secret).uncompressed
+    assert point is not None
+    return NewImportTarget(
+        sealed=data_key.seal(secret, _context(organization_id, target_id, kind, user_id)),
+        import_bundle=bundle_key.import_bundle(organization_id, user_id, point),
+    )
+
+
+def opened_message(
+    data_key: DataKey, organization_id: str, targets: Sequence[ImportTarget], message: ClientMessage
+) -> tuple[str, bytes]:
+    """The id of the first target that opens the message, and what is inside.
+
+    Raises InvalidRequest if none does, SealBroken if a target is not what it was.
+    """
+    for target in targets:
+        context = _context(organization_id, target.id, target.kind, target.user_id)
+        try:
+            return target.id, open_sealed(
+                data_key.open(target.sealed, context), message.encapped, message.ciphertext
+            )
+        except BundleBroken:
+            continue
+    raise InvalidRequest(
+        "failed to decrypt bundle: field `parameters.encryptedBundle`: it opens with none of the user's open "
+        f"imports of this kind ({len(targets)} of them); seal it to the key that init_import_* answers"
+    )
+
+
+def read_phrase(plaintext: bytes) -> Phrase:
+    """A mnemonic in UTF-8, its passphrase after a line `--PASS--`. Raises InvalidRequest: `invalid mnemonic`."""
+    try:
+        text = plaintext.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest("invalid mnemonic: what the bundle holds is not UTF-8 text") from None
+    mnemonic, _, passphrase = text.partition(_MARK)
+    entropy, language = entropy_from_mnemonic(mnemonic)
+    return Phrase(entropy, language, passphrase)
+
+
+def read_private_key(plaintext: bytes, curve: Curve) -> bytes:
+    """The 32 bytes of a key of this curve. Raises InvalidRequest: `invalid private key`."""
+    try:
+        public_key(curve, plaintext)
+    except ValueError as wrong:
+        raise InvalidRequest(f"invalid private key: {wrong}") from None
+    return plaintext
+
+
+def _context(organization_id: str, target_id: str, kind: ImportKind, user_id: str) -> SealContext:
+    """A target opens for this user and this kind of import alone."""
+    return SealContext(
+        Purpose.IMPORT_TARGET, organization_id=organization_id, record_id=f"{kind} {user_id} {target_id}"
+    )

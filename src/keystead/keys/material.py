@@ -1,0 +1,130 @@
+"""What is sealed for wallets and private keys, and what is derived from it.
+
+Pure, but for sealing's nonces. Plaintext key material: for the signer alone. Not here: the calls (`signer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from keystead.activities.ports import (
+    AccountRequest,
+    DerivedAccount,
+    NewPrivateKey,
+    NewWallet,
+    Sealed,
+    SigningKey,
+    WalletKey,
+)
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
+from keystead.keys.addresses import address, require_encodable
+from keystead.keys.curves import public_key
+from keystead.keys.derivation import derive_private_key
+from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
+from keystead.keys.paths import parse_path
+from keystead.keys.sealing import DataKey, Purpose, SealContext
+
+
+class Phrase(msgspec.Struct, frozen=True):
+    """What a wallet is made of: 16 to 32 bytes of entropy, the language of its words, BIP-39's passphrase."""
+
+    entropy: bytes
+    language: MnemonicLanguage = MnemonicLanguage.ENGLISH
+    passphrase: str = ""
+
+    def __repr__(self) -> str:
+        return "Phrase()"
+
+
+class WalletSecret(msgspec.Struct, frozen=True):
+    """What is sealed for a wallet, as JSON. Stored: add a field with a default, reuse none.
+
+    `mnemonic` is in `language`, in which it was made; `seed` follows from it and the passphrase, and is kept so
+    that a signature does not cost 2048 rounds of PBKDF2.
+    """
+
+    mnemonic: str
+    seed: bytes
+    passphrase: str = ""
+    language: MnemonicLanguage = MnemonicLanguage.ENGLISH
+
+    def __repr__(self) -> str:
+        return "WalletSecret()"
+
+
+_wallet_decoder = msgspec.json.Decoder(WalletSecret)
+
+
+def wallet_context(organization_id: str, wallet_id: str) -> SealContext:
+    return SealContext(Purpose.WALLET, organization_id=organization_id, record_id=wallet_id)
+
+
+def private_key_context(organization_id: str, private_key_id: str) -> SealContext:
+    return SealContext(Purpose.PRIVATE_KEY, organization_id=organization_id, record_id=private_key_id)
+
+
+def opened_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
+    plaintext = data_key.open(sealed, wallet_context(organization_id, wallet_id))
+    return _wallet_decoder.decode(plaintext)
+
+
+class PlannedAccount(msgspec.Struct, frozen=True):
+    request: AccountRequest
+    segments: tuple[int, ...]
+
+
+def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, ...]:
+    """Refuse whatever cannot be derived before any key is made."""
+    for request in accounts:
+        require_encodable(request.curve, request.address_format)
+    return tuple(PlannedAccount(request, parse_path(request.path)) for request in accounts)
+
+
+def make_wallet(
+    data_key: DataKey, context: SealContext, phrase: Phrase, plan: Sequence[PlannedAccount]
+) -> NewWallet:
+    mnemonic = mnemonic_from_entropy(phrase.entropy, phrase.language)
+    seed = seed_from_mnemonic(mnemonic, phrase.passphrase)
+    secret = WalletSecret(mnemonic=mnemonic, seed=seed, passphrase=phrase.passphrase, language=phrase.language)
+    return NewWallet(
+        sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context),
+        accounts=tuple(derive_account(seed, account) for account in plan),
+    )
+
+
+def derive_account(seed: bytes, account: PlannedAccount) -> DerivedAccount:
+    request = account.request
+    key = public_key(request.curve, derive_private_key(request.curve, seed, account.segments))
+    return DerivedAccount(
+        request=request,
+        public_key=key.compressed.hex(),
+        address=address(key, request.address_format),
+    )
+
+
+def require_all_encodable(curve: Curve, address_formats: Sequence[AddressFormat]) -> None:
+    """Refuse what no private key of the curve can be written as, before one is made or read."""
+    for address_format in address_formats:
+        require_encodable(curve, address_format)
+
+
+def keep_private_key(
+    data_key: DataKey, context: SealContext, curve: Curve, secret: bytes, address_formats: Sequence[AddressFormat]
+) -> NewPrivateKey:
+    """Raises ValueError unless `secret` is a private key of the curve."""
+    key = public_key(curve, secret)
+    return NewPrivateKey(
+        sealed=data_key.seal(secret, context),
+        public_key=(key.uncompressed or key.compressed).hex(),
+        addresses=tuple(address(key, address_format) for address_format in address_formats),
+    )
+
+
+def opened_key(data_key: DataKey, organization_id: str, key: SigningKey) -> bytes:
+    """The 32 bytes of a key that exists. Raises SealBroken."""
+    if isinstance(key, WalletKey):
+        seed = opened_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
+        return derive_private_key(key.curve, seed, parse_path(key.path))
+    return data_key.open(key.sealed, private_key_context(organization_id, key.private_key_id))

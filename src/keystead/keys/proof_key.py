@@ -1,0 +1,38 @@
+"""The key with which the server proves statements of its own.
+
+Not here: what is stated (`activities.proofs`), where the key is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from keystead.api.enums import Curve
+from keystead.api.records import AppProof
+from keystead.keys.curves import PRIVATE_KEY_BYTES, public_key
+
+PROOF_SCHEME: Final = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
+
+
+class ProofKey:
+    """Signs statements. The encryption key has no use yet but to complete the 130 bytes of the public key."""
+
+    def __init__(self, scalars: bytes) -> None:
+        encryption, signing = scalars[:PRIVATE_KEY_BYTES], scalars[PRIVATE_KEY_BYTES:]
+        points = (public_key(Curve.P256, encryption).uncompressed, public_key(Curve.P256, signing).uncompressed)
+        self._public_key = b"".join(point for point in points if point is not None).hex()
+        self._signing_key = ec.derive_private_key(int.from_bytes(signing), ec.SECP256R1())
+
+    def prove(self, payload: str) -> AppProof:
+        der = self._signing_key.sign(payload.encode(), ec.ECDSA(hashes.SHA256()))
+        r, s = decode_dss_signature(der)
+        return AppProof(
+            scheme=PROOF_SCHEME,
+            public_key=self._public_key,
+            proof_payload=payload,
+            signature=(r.to_bytes(32) + s.to_bytes(32)).hex(),
+        )

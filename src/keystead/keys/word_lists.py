@@ -1,0 +1,49 @@
+"""The word lists of BIP-39 in every language of the public API.
+
+The English one is our own copy, since every wallet needs it; the others come from a package and are read when the
+first mnemonic asks for them. Not here: what the words encode (`mnemonic`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import msgspec
+
+from keystead.api.enums import MnemonicLanguage
+from keystead.keys.bip39_english import WORDS
+
+_NAMES = {
+    language: language.removeprefix("MNEMONIC_LANGUAGE_").lower()
+    for language in MnemonicLanguage
+    if language not in (MnemonicLanguage.SIMPLIFIED_CHINESE, MnemonicLanguage.TRADITIONAL_CHINESE)
+} | {
+    MnemonicLanguage.SIMPLIFIED_CHINESE: "chinese_simplified",
+    MnemonicLanguage.TRADITIONAL_CHINESE: "chinese_traditional",
+}
+
+
+class WordList(msgspec.Struct, frozen=True):
+    """2048 words in Unicode form NFKD, and what stands between them where a mnemonic is shown."""
+
+    words: tuple[str, ...]
+    numbers: Mapping[str, int]
+    separator: str
+
+
+@functools.cache
+def word_list(language: MnemonicLanguage) -> WordList:
+    words = WORDS if language is MnemonicLanguage.ENGLISH else _published(_NAMES[language])
+    return WordList(
+        words=tuple(words),
+        numbers={word: number for number, word in enumerate(words)},
+        # BIP-39 asks for the ideographic space, so that the words of a Japanese phrase stay apart on a screen.
+        separator="\u3000" if language is MnemonicLanguage.JAPANESE else " ",
+    )
+
+
+def _published(name: str) -> list[str]:
+    from mnemonic import Mnemonic
+
+    return Mnemonic(name).wordlist

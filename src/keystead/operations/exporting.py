@@ -1,0 +1,202 @@
+"""Taking wallets and keys out: sealed to a key of the caller's, in a bundle that the server signs.
+
+An export is an activity that runs once: its bundle stays in its result, and is of use to nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.activities.activity import Informed, Outcome
+from keystead.activities.gathering import Gathering
+from keystead.activities.ports import Sealed, StandaloneKey, WalletKey
+from keystead.api.enums import MnemonicLanguage
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, ShortText
+from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
+from keystead.keys.bundles import read_target
+from keystead.keys.paths import comparison_form
+from keystead.operations.declare import activity
+from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, ChangedAccount, StoredAccount
+from keystead.organizations.organization import Organization, Put
+from keystead.organizations.wallets import private_key_named, wallet_named
+
+KeyT = TypeVar("KeyT", Wallet, PrivateKey)
+
+TargetPublicKey = Annotated[str, Meta(max_length=200)]
+"""A P-256 public key in hex: 65 bytes uncompressed, or 33 compressed."""
+
+
+class ExportWalletIntent(Asked, frozen=True):
+    """`language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed."""
+
+    wallet_id: Uuid
+    target_public_key: TargetPublicKey
+    language: MnemonicLanguage | None = None
+
+
+class ExportWalletResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    wallet_id: str
+    export_bundle: str
+
+
+async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> Sealed:
+    return await _mnemonic_of(gathering, wallet_named(gathering.organization, intent.wallet_id))
+
+
+def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> Mapping[str, Any]:
+    return {"wallet": wallet_facts(organization.wallets[intent.wallet_id])}
+
+
+@activity("ACTIVITY_TYPE_EXPORT_WALLET", gather=_sealed_mnemonic, resources=_wallet_keyword)
+async def export_wallet(execution: Informed[Sealed], intent: ExportWalletIntent) -> Outcome[ExportWalletResult]:
+    """Take a wallet's mnemonic out, sealed to the target key."""
+    organization = execution.organization
+    wallet = wallet_named(organization, intent.wallet_id)
+    bundle = await execution.signer.export_wallet(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        wallet_id=wallet.wallet_id,
+        sealed_mnemonic=execution.gathered,
+        language=intent.language or MnemonicLanguage.ENGLISH,
+        target=_target(intent.target_public_key),
+    )
+    return Outcome(
+        result=ExportWalletResult(wallet_id=wallet.wallet_id, export_bundle=bundle),
+        changes=() if wallet.exported else (Put(_exported(wallet, execution.now_ms)),),
+    )
+
+
+class ExportWalletAccountIntent(Asked, frozen=True):
+    address: ShortText
+    target_public_key: TargetPublicKey
+
+
+class ExportWalletAccountResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    address: str
+    export_bundle: str
+
+
+class AccountToExport(msgspec.Struct, frozen=True):
+    stored: StoredAccount
+    sealed_mnemonic: Sealed
+
+
+async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIntent) -> AccountToExport:
+    organization = gathering.organization
+    found = await gathering.store.account_with_address(organization.id, intent.address)
+    if found is None:
+        raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
+    wallet = wallet_named(organization, found.account.wallet_id)
+    return AccountToExport(found, await _mnemonic_of(gathering, wallet))
+
+
+def _account_keywords(
+    organization: Organization, _: ExportWalletAccountIntent, found: AccountToExport
+) -> Mapping[str, Any]:
+    account = found.stored.account
+    return {
+        "wallet": wallet_facts(organization.wallets[account.wallet_id]),
+        "wallet_account": wallet_account_facts(account),
+    }
+
+
+@activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", gather=_account_to_export, resources=_account_keywords)
+async def export_wallet_account(
+    execution: Informed[AccountToExport], intent: ExportWalletAccountIntent
+) -> Outcome[ExportWalletAccountResult]:
+    """Take the private key of a wallet account out, sealed to the target key."""
+    organization, found = execution.organization, execution.gathered
+    account = found.stored.account
+    bundle = await execution.signer.export_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        key=WalletKey(account.wallet_id, found.sealed_mnemonic, account.curve, account.path),
+        target=_target(intent.target_public_key),
+    )
+    result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
+    if found.stored.exported:
+        return Outcome(result=result)
+    # The wallet is put, too: whoever renames or deletes the account at the same moment and this exclude each other.
+    wallet = wallet_named(organization, account.wallet_id)
+    path = comparison_form(account.curve, account.path)
+    return Outcome(
+        result=result,
+        changes=(Put(replace(wallet, updated_at=Timestamp.from_ms(execution.now_ms))),),
+        attachments=(ChangedAccount(account, path, exported=True),),
+    )
+
+
+class ExportPrivateKeyIntent(Asked, frozen=True):
+    private_key_id: Uuid
+    target_public_key: TargetPublicKey
+
+
+class ExportPrivateKeyResult(Wire, frozen=True):
+    """`export_bundle`: JSON text, signed by the server."""
+
+    private_key_id: str
+    export_bundle: str
+
+
+async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyIntent) -> Sealed:
+    organization = gathering.organization
+    key = private_key_named(organization, intent.private_key_id)
+    sealed = await gathering.store.sealed_secret(organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
+    if sealed is None:
+        # The key was deleted after this version of the organization.
+        raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization.id}")
+    return sealed
+
+
+def _private_key_keyword(
+    organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed
+) -> Mapping[str, Any]:
+    return {"private_key": private_key_facts(organization.private_keys[intent.private_key_id])}
+
+
+@activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", gather=_sealed_private_key, resources=_private_key_keyword)
+async def export_private_key(
+    execution: Informed[Sealed], intent: ExportPrivateKeyIntent
+) -> Outcome[ExportPrivateKeyResult]:
+    """Take a private key out, sealed to the target key."""
+    organization = execution.organization
+    private_key = private_key_named(organization, intent.private_key_id)
+    bundle = await execution.signer.export_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        key=StandaloneKey(private_key.private_key_id, execution.gathered, private_key.curve),
+        target=_target(intent.target_public_key),
+    )
+    return Outcome(
+        result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
+        changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
+    )
+
+
+async def _mnemonic_of(gathering: Gathering, wallet: Wallet) -> Sealed:
+    organization_id = gathering.organization.id
+    sealed = await gathering.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    if sealed is None:
+        # The wallet was deleted after this version of the organization.
+        raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
+    return sealed
+
+
+def _exported(record: KeyT, now_ms: int) -> KeyT:
+    return replace(record, exported=True, updated_at=Timestamp.from_ms(now_ms))
+
+
+def _target(public_key: str) -> bytes:
+    return read_target(public_key, "parameters.targetPublicKey")

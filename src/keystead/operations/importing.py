@@ -1,0 +1,196 @@
+"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Protocol
+
+from msgspec import Meta
+
+from keystead.activities.activity import Execution, Outcome
+from keystead.activities.ports import ClientMessage
+from keystead.api.decoding import Label
+from keystead.api.enums import AddressFormat, Curve
+from keystead.api.errors import PermissionDenied
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, WalletAccountParams
+from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
+from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
+from keystead.operations.declare import activity
+from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_request
+from keystead.operations.wallets import check_new_wallet, keep_wallet
+from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
+from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.labels import check_unique
+from keystead.organizations.limits import check_room
+from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
+
+EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
+"""JSON text: what the caller sealed to an import target."""
+
+
+class InitImportWalletIntent(Asked, frozen=True):
+    user_id: Uuid
+
+
+class InitImportWalletResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
+
+
+class InitImportPrivateKeyIntent(Asked, frozen=True):
+    user_id: Uuid
+
+
+class InitImportPrivateKeyResult(Wire, frozen=True):
+    """`import_bundle`: JSON text, signed by the server."""
+
+    import_bundle: str
+
+
+class _Own(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+def by_oneself(submitter_id: str, intent: _Own) -> None:
+    """A standing rule, whatever policies say: nobody imports in another's name."""
+    if intent.user_id != submitter_id:
+        raise PermissionDenied(
+            f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
+            f"stamped the request, {submitter_id}"
+        )
+
+
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", standing=by_oneself)
+async def init_import_wallet(
+    execution: Execution, intent: InitImportWalletIntent
+) -> Outcome[InitImportWalletResult]:
+    """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+    import_bundle, changes = await _begun(execution, ImportKind.WALLET, intent.user_id)
+    return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
+
+
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", standing=by_oneself)
+async def init_import_private_key(
+    execution: Execution, intent: InitImportPrivateKeyIntent
+) -> Outcome[InitImportPrivateKeyResult]:
+    """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+    import_bundle, changes = await _begun(execution, ImportKind.PRIVATE_KEY, intent.user_id)
+    return Outcome(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
+
+
+async def _begun(execution: Execution, kind: ImportKind, user_id: str) -> tuple[str, tuple[Put | Remove, ...]]:
+    organization, target_id = execution.organization, execution.new_id()
+    made = await execution.signer.new_import_target(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        target_id=target_id,
+        kind=kind,
+        user_id=user_id,
+    )
+    target = ImportTarget(
+        id=target_id, kind=kind, user_id=user_id, sealed=made.sealed, created_at_ms=execution.now_ms
+    )
+    return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
+
+
+class ImportWalletIntent(Asked, frozen=True):
+    user_id: Uuid
+    wallet_name: Label
+    encrypted_bundle: EncryptedBundle
+    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
+
+
+class ImportWalletResult(Wire, frozen=True):
+    wallet_id: str
+    addresses: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", standing=by_oneself)
+async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
+    """Make a wallet of the mnemonic that the caller sealed to an import target."""
+    organization = execution.organization
+    normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
+    wallet_id = execution.new_id()
+    made = await execution.signer.import_wallet(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        targets=open_targets(organization, intent.user_id, ImportKind.WALLET, execution.now_ms),
+        message=_message(intent.encrypted_bundle),
+        wallet_id=wallet_id,
+        accounts=[account_request(params) for params in intent.accounts],
+    )
+    kept = keep_wallet(
+        execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
+    )
+    return Outcome(
+        result=ImportWalletResult(
+            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
+        ),
+        changes=(Put(kept.wallet), Remove(ImportTarget, made.target_id)),
+        attachments=kept.attachments,
+        derived=kept.accounts,
+    )
+
+
+class ImportPrivateKeyIntent(Asked, frozen=True):
+    user_id: Uuid
+    private_key_name: Label
+    encrypted_bundle: EncryptedBundle
+    curve: Curve
+    address_formats: Annotated[tuple[AddressFormat, ...], Meta(max_length=len(AddressFormat))]
+
+
+class ImportPrivateKeyResult(Wire, frozen=True):
+    private_key_id: str
+    addresses: tuple[PrivateKeyAddress, ...]
+
+
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", standing=by_oneself)
+async def import_private_key(
+    execution: Execution, intent: ImportPrivateKeyIntent
+) -> Outcome[ImportPrivateKeyResult]:
+    """Keep the private key that the caller sealed to an import target."""
+    organization = execution.organization
+    check_room(len(organization.private_keys), 1, execution.limits.private_keys, "private keys")
+    check_unique(
+        intent.private_key_name,
+        ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
+        "parameters.privateKeyName",
+    )
+    private_key_id = execution.new_id()
+    made = await execution.signer.import_private_key(
+        organization_id=organization.id,
+        data_key=organization.data_key.sealed,
+        targets=open_targets(organization, intent.user_id, ImportKind.PRIVATE_KEY, execution.now_ms),
+        message=_message(intent.encrypted_bundle),
+        private_key_id=private_key_id,
+        curve=intent.curve,
+        address_formats=intent.address_formats,
+    )
+    now = Timestamp.from_ms(execution.now_ms)
+    private_key = PrivateKey(
+        private_key_id=private_key_id,
+        public_key=made.private_key.public_key,
+        private_key_name=intent.private_key_name,
+        curve=intent.curve,
+        addresses=tuple(
+            PrivateKeyAddress(format=address_format, address=address)
+            for address_format, address in zip(intent.address_formats, made.private_key.addresses, strict=True)
+        ),
+        private_key_tags=(),
+        created_at=now,
+        updated_at=now,
+        exported=False,
+        imported=True,
+    )
+    return Outcome(
+        result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
+        changes=(Put(private_key), Remove(ImportTarget, made.target_id)),
+        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.private_key.sealed),),
+    )
+
+
+def _message(encrypted_bundle: str) -> ClientMessage:
+    return ClientMessage(*read_message(encrypted_bundle, "parameters.encryptedBundle"))

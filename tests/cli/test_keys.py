@@ -1,0 +1,60 @@
+"""`keystead keys`: what clients are told of the key that signs bundles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from keystead.activities.ports import BundleSigner
+from keystead.cli.banner import development_banner
+from keystead.client.credentials import Credentials
+from keystead.stamps.signing import generate_api_key
+from tests.cli.terminal import Terminal
+from tests.servers import Installation, Server
+
+KEY = generate_api_key(seed=b"a key for the banner")
+
+
+def test_bundle_signer_is_what_the_server_tells(
+    sqlite_server: Server, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation: Installation = sqlite_server.installation
+    monkeypatch.setenv("KEYSTEAD_MASTER_KEY", installation.master_key.secret_text())
+    printed = terminal.run("keys", "bundle-signer", "--database-url", installation.database.url)
+    assert (printed.code, printed.err) == (0, "")
+    told = json.loads(printed.out)
+    assert told == httpx.get(f"{sqlite_server.base_url}/bundle-signer").json()
+    signing, composite = bytes.fromhex(told["signingPublicKey"]), bytes.fromhex(told["compositePublicKey"])
+    assert (len(signing), len(composite), signing[0], composite[0]) == (65, 130, 4, 4)
+    assert composite.endswith(signing)
+    assert told["compositePublicKey"] == told["compositePublicKey"].lower()
+
+
+def test_without_a_database(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYSTEAD_MASTER_KEY", "11" * 32)
+    printed = terminal.run("keys", "bundle-signer", "--database-url", "sqlite:////nowhere/at/all.db")
+    assert printed.code == 1
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_the_page_is_for_reading(sqlite_server: Server) -> None:
+    assert sqlite_server.http.post("/bundle-signer").status_code == 405
+    assert sqlite_server.http.head("/bundle-signer").status_code == 200
+
+
+def test_the_development_server_prints_it() -> None:
+    credentials = Credentials(
+        base_url="http://localhost:8080",
+        organization_id="organization",
+        user_id="user",
+        api_public_key=KEY.public_key,
+        api_private_key=KEY.private_key,
+    )
+    signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
+    lines = development_banner(credentials, Path("data"), [], signer, seeded=False).splitlines()
+    for told in (signer.signing_public_key, signer.composite_public_key):
+        assert sum(line.split()[-1:] == [told] for line in lines) == 1
