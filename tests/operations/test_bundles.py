@@ -318,10 +318,17 @@ def test_nobody_imports_in_anothers_name(name: str, caller: Caller) -> None:
     assert other.user_id in message
 
 
-BAD_TARGETS = ["", "zz" * 65, TARGET_TEXT[:-2], TARGET_TEXT + "00", "04" + "11" * 64, "0x" + TARGET_TEXT]
+BAD_TARGETS = {
+    "nothing": "",
+    "no hex": "zz" * 65,
+    "cut off": TARGET_TEXT[:-2],
+    "too long": TARGET_TEXT + "00",
+    "no point of the curve": "04" + "11" * 64,
+    "with 0x": "0x" + TARGET_TEXT,
+}
 
 
-@pytest.mark.parametrize("target", BAD_TARGETS, ids=lambda target: repr(target[:12]))
+@pytest.mark.parametrize("target", BAD_TARGETS.values(), ids=BAD_TARGETS.keys())
 def test_bad_target(target: str, caller: Caller, signer: str) -> None:
     made = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]})
     for name, asked in (
