@@ -29,7 +29,7 @@ _DIGEST_BYTES = 32
 def moto_signing(folder: Path, cores: Set[int]) -> Iterator[Subject]:
     """moto on these cores, to be asked for ECDSA signatures by a secp256k1 key. Raises BenchFailure."""
     port = free_port()
-    command = [_MOTO, "--host", "127.0.0.1", "--port", str(port)]
+    command: list[str | Path] = [_MOTO, "--host", "127.0.0.1", "--port", str(port)]
     with running_command(command, os.environ, port, "/moto-api/", folder / "moto.log", cores) as server:
         key_id = _new_key(server)
 
