@@ -9,10 +9,11 @@ import pytest
 
 from keystead.policies import expression
 from keystead.policies.expression import compile_expression
+from keystead.policies.facts import Approval
 from keystead.policies.frame import STEPS_MAX, Frame, spent
-from keystead.policies.judgement import judge
+from keystead.policies.judgement import Verdict, judge
 from keystead.policies.namespaces import Clause
-from tests.policies.cast import allow, facts
+from tests.policies.cast import USERS, allow, facts, passkey, user
 
 SEEN: Mapping[str, Mapping[str, Any]] = {
     "users are deleted": {"activity": "DELETE_USERS", "params": {"user_ids": ["A"]}},
@@ -53,6 +54,22 @@ def test_a_decision_sees_its_own_request(condition: str, allowed: set[str]) -> N
     for names in (list(SEEN), list(reversed(SEEN))):
         found = {name for name in names if judge(facts("A", policies=policies, **SEEN[name])).policy_ids}
         assert found == allowed
+
+
+def test_a_decision_sees_its_own_approvers() -> None:
+    policies = [
+        allow(consensus="approvers.any(u, u.tags.contains('OPS')) && credentials.all(c, c.id != 'passkey-A')"),
+    ]
+    untagged = {**USERS, "A": user("A", has_passkey=True)}
+    cases = [
+        (facts("A", "CREATE_WALLET", policies), Verdict.ALLOW),
+        (facts([Approval("A", passkey("A"))], "CREATE_WALLET", policies), Verdict.DENY_IMPLICIT),
+        (facts("C", "CREATE_WALLET", policies), Verdict.DENY_IMPLICIT),
+        (facts("A", "CREATE_WALLET", policies, users=untagged), Verdict.DENY_IMPLICIT),
+        (facts(["C", "A"], "CREATE_WALLET", policies), Verdict.ALLOW),
+    ]
+    for case, verdict in (*cases, *reversed(cases)):
+        assert judge(case).verdict is verdict
 
 
 def test_what_a_kept_value_cost_is_charged_again() -> None:

@@ -6,7 +6,7 @@ Here: from text to `Expression`, kept by its text. Not here: the three expressio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Generic, TypeVar
 
 from keystead.policies.checking import check
@@ -19,10 +19,10 @@ from keystead.policies.syntax import ExpressionRefused, names_in
 KEPT_CHARACTERS = 500_000
 """How much text stays compiled, twice over. A compiled expression takes some 100 bytes for each character."""
 
-SITUATIONS_KEPT = 100
+SITUATIONS_KEPT = 10
 """In how many situations the value of one expression is kept."""
 
-Situation = tuple[str, ...]
+Situation = tuple[Hashable, ...]
 """What a value is kept by: whatever the caller tells requests apart by."""
 
 Value = bool | EvaluationError

@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import Effect
 from keystead.policies.consensus import counts
-from keystead.policies.expression import Broken, Expression, Value
+from keystead.policies.expression import Broken, Expression, Situation, Value
 from keystead.policies.facts import (
     Facts,
     NamedPolicy,
@@ -100,15 +100,20 @@ class Hearing:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._condition = Frame(condition_values(facts.activity, facts.resources))
-        self._consensus = Frame(consensus_values(facts.users, facts.approvals))
+        approving = consensus_values(facts.users, facts.approvals)
+        self._consensus = Frame(approving)
         self._time = Frame({"time": {"now": facts.now_ms * 1_000_000}})
         self._everybody = Frame(_Everybody(facts))
         self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(facts.users)
         self._values: dict[Expression | Broken, Value] = {}
         # What a condition sees of an activity follows from its type, all but the parameters and the resources.
-        self._situation = (facts.activity.type, *facts.resources)
+        self._situation: Situation = (facts.activity.type, *facts.resources)
         self._varying = {*facts.resources, *(("params",) if facts.activity.params else ())}
+        # All that a consensus sees.
+        self._approving: Situation = tuple(
+            (keyword, *each.values()) for keyword, items in approving.items() for each in items
+        )
         self._attainable: dict[Expression, bool] = {}
         self.evaluations = tuple([self._evaluation(named) for named in facts.policies])
         self.denying = [
@@ -133,7 +138,7 @@ class Hearing:
         if isinstance(condition, EvaluationError):
             return self._failed(named, Clause.CONDITION, condition)
         # Asked even where the condition is false: a clause that fails, fails the policy whatever the others say.
-        consensus = self._value(policy.consensus, self._consensus)
+        consensus = self._consensus_value(policy.consensus)
         if isinstance(consensus, EvaluationError):
             return self._failed(named, Clause.CONSENSUS, consensus)
         if not condition:
@@ -155,10 +160,19 @@ class Hearing:
         one chain's transaction, those about another chain's. Their values are found once."""
         if not isinstance(condition, Expression) or not condition.names.isdisjoint(self._varying):
             return self._value(condition, self._condition)
-        known = self._values.get(condition)
+        return self._kept_value(condition, self._situation, self._condition)
+
+    def _consensus_value(self, consensus: Expression | Broken | None) -> Value:
+        """Who approves is, in most decisions, one of a few users, alone."""
+        if not isinstance(consensus, Expression):
+            return self._value(consensus, self._consensus)
+        return self._kept_value(consensus, self._approving, self._consensus)
+
+    def _kept_value(self, expression: Expression, situation: Situation, frame: Frame) -> Value:
+        known = self._values.get(expression)
         if known is None:
-            known, steps = condition.evaluate_once(self._situation, self._condition)
-            self._values[condition] = known
+            known, steps = expression.evaluate_once(situation, frame)
+            self._values[expression] = known
             self._steps_left -= steps
         return known
 
