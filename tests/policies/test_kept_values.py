@@ -51,7 +51,7 @@ SEEN: Mapping[str, Mapping[str, Any]] = {
 )
 def test_a_decision_sees_its_own_request(condition: str, allowed: set[str]) -> None:
     policies = [allow(condition)]
-    for names in (list(SEEN), list(reversed(SEEN))):
+    for names in (list(SEEN), list(SEEN)[::-1]):
         found = {name for name in names if judge(facts("A", policies=policies, **SEEN[name])).policy_ids}
         assert found == allowed
 
