@@ -1,47 +1,65 @@
-"""What is asked: seven operations, and the bytes of requests for them, each stamped for itself.
+"""What is asked: the operations that are measured, and who asks for them in which organization.
 
-Here: bodies and HTTP/1.1. They are built and stamped by the published client, so they carry the headers it sends.
+Here: the members of each request. Not here: their bytes (`stamping`), the organizations (`organizations`).
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import httpx
 import msgspec
-from eth_hash.auto import keccak
 
-from bench.installation import ABI, CONTRACT, Installation
-from keystead.client import Client
-from keystead.client.requests import Prepared
-from keystead.stamps.signing import ApiKeyPair
+from bench.ethereum import ABI, token_transfer
+from bench.organizations import (
+    ETHEREUM_ACCOUNT,
+    Furnishing,
+    OfTen,
+    Organization,
+    Recorded,
+    Signing,
+    Tagged,
+    empty,
+    of_hundred_policies,
+    of_hundred_thousand_activities,
+    of_ten,
+    of_thousand_activities,
+    that_signs_payloads,
+    that_signs_transactions,
+)
 
 Fields = Mapping[str, Any]
 
 
-class Case(msgspec.Struct, frozen=True):
-    """`fields` gives a request's members for an installation; those of submissions differ each time.
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation asked of the organization that `furnishing` makes, as the user that it names.
 
-    `by_user`: stamped by a user whom policies allow it, not by the root user.
+    `fields` gives a request's members; those of submissions differ each time. `smaller` makes the organization that
+    the other is compared with. `everywhere`: measured on all cores and among many organizations, too.
     """
 
     name: str
     path: str
-    fields: Callable[[Installation], Fields]
-    by_user: bool = False
+    furnishing: Furnishing
+    fields: Callable[[Any], Fields]
+    smaller: Furnishing | None = None
+    everywhere: bool = False
+
+    @property
+    def furnishings(self) -> Sequence[Furnishing]:
+        return (self.furnishing,) if self.smaller is None else (self.furnishing, self.smaller)
 
 
-def _nothing(_: Installation) -> Fields:
+def _nothing(_: Organization) -> Fields:
     return {}
 
 
-def _authenticator(installation: Installation) -> Fields:
-    return {"authenticatorId": installation.authenticator_id}
+def _authenticator(organization: OfTen) -> Fields:
+    return {"authenticatorId": organization.authenticator_id}
 
 
-def _interface(_: Installation) -> Fields:
+def _interface(_: Organization) -> Fields:
     return {
         "parameters": {
             "smartContractAddress": f"0x{secrets.token_hex(20)}",
@@ -52,10 +70,37 @@ def _interface(_: Installation) -> Fields:
     }
 
 
-def _payload(installation: Installation) -> Fields:
+def _renaming(organization: Tagged) -> Fields:
     return {
         "parameters": {
-            "signWith": installation.sign_with,
+            "userTagId": organization.tag_id,
+            "newUserTagName": f"Desk {secrets.token_hex(8)}",
+            "addUserIds": [],
+            "removeUserIds": [],
+        }
+    }
+
+
+def _page(organization: Recorded) -> dict[str, Any]:
+    return {"paginationOptions": {"limit": "10", "after": secrets.choice(organization.cursors)}}
+
+
+def _page_of_status(organization: Recorded) -> Fields:
+    return {**_page(organization), "filterByStatus": ["ACTIVITY_STATUS_COMPLETED"]}
+
+
+def _page_of_types(organization: Recorded) -> Fields:
+    return {
+        **_page(organization),
+        "filterByStatus": ["ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_FAILED"],
+        "filterByType": ["ACTIVITY_TYPE_CREATE_WALLET", "ACTIVITY_TYPE_CREATE_USER_TAG"],
+    }
+
+
+def _payload(organization: Signing) -> Fields:
+    return {
+        "parameters": {
+            "signWith": organization.address,
             "payload": secrets.token_hex(32),
             "encoding": "PAYLOAD_ENCODING_HEXADECIMAL",
             "hashFunction": "HASH_FUNCTION_NO_OP",
@@ -63,82 +108,62 @@ def _payload(installation: Installation) -> Fields:
     }
 
 
-def _transaction(installation: Installation) -> Fields:
-    """EIP-1559, a call to the contract that has an ABI; the recipient differs each time."""
-    unsigned = f"{_TRANSACTION}{secrets.token_hex(20)}{7:064x}c0"
+def _transaction(organization: Signing) -> Fields:
     return {
         "parameters": {
-            "signWith": installation.sign_with,
-            "unsignedTransaction": unsigned,
+            "signWith": organization.address,
+            "unsignedTransaction": token_transfer().hex(),
             "type": "TRANSACTION_TYPE_ETHEREUM",
         }
     }
 
 
-def _transaction_start() -> str:
-    """All of the transaction in front of the recipient: chain 1, nonce 7, fees 1 and 2, gas 60000, no value."""
-    selector = keccak(b"transferFrom0(address,address,uint256)")[:4].hex()
-    calldata = f"b864{selector}{0:024x}{CONTRACT[2:]}{0:024x}"
-    fields = f"0107010282ea6094{CONTRACT[2:]}80{calldata}"
-    size = len(fields) // 2 + 20 + 32 + 1
-    return f"02f8{size:02x}{fields}"
+def _wallet(_: Organization) -> Fields:
+    return {"parameters": {"walletName": f"Wallet {secrets.token_hex(8)}", "accounts": [ETHEREUM_ACCOUNT]}}
 
 
-_TRANSACTION = _transaction_start()
+def _of_first(name: str, path: str, fields: Callable[[Any], Fields]) -> Case:
+    return Case(name=name, path=path, furnishing=of_ten, fields=fields, everywhere=True)
 
-LIST_WALLETS = Case("list_wallets", "query/list_wallets", _nothing)
-CREATE_INTERFACE = Case("create_smart_contract_interface", "submit/create_smart_contract_interface", _interface)
-SIGN_RAW_PAYLOAD = Case("sign_raw_payload", "submit/sign_raw_payload", _payload, by_user=True)
-SIGN_TRANSACTION = Case("sign_transaction", "submit/sign_transaction", _transaction, by_user=True)
+
+def _of_record(name: str, fields: Callable[[Recorded], Fields]) -> Case:
+    return Case(
+        name=name,
+        path="query/list_activities",
+        furnishing=of_hundred_thousand_activities,
+        fields=fields,
+        smaller=of_thousand_activities,
+    )
+
+
+LIST_WALLETS = _of_first("list_wallets", "query/list_wallets", _nothing)
+CREATE_INTERFACE = _of_first(
+    "create_smart_contract_interface", "submit/create_smart_contract_interface", _interface
+)
+UPDATE_TAG = Case(
+    name="update_user_tag", path="submit/update_user_tag", furnishing=of_hundred_policies, fields=_renaming
+)
+SIGN_RAW_PAYLOAD = Case(
+    name="sign_raw_payload", path="submit/sign_raw_payload", furnishing=that_signs_payloads, fields=_payload
+)
+SIGN_TRANSACTION = Case(
+    name="sign_transaction", path="submit/sign_transaction", furnishing=that_signs_transactions, fields=_transaction
+)
+CREATE_WALLET = Case(name="create_wallet", path="submit/create_wallet", furnishing=empty, fields=_wallet)
 CASES = {
     case.name: case
     for case in (
         LIST_WALLETS,
-        Case("list_users", "query/list_users", _nothing),
-        Case("get_authenticator", "query/get_authenticator", _authenticator),
-        Case("whoami", "query/whoami", _nothing),
+        _of_first("list_users", "query/list_users", _nothing),
+        _of_first("get_authenticator", "query/get_authenticator", _authenticator),
+        _of_first("whoami", "query/whoami", _nothing),
         CREATE_INTERFACE,
+        UPDATE_TAG,
+        _of_record("list_activities", _page),
+        _of_record("list_activities by status", _page_of_status),
+        _of_record("list_activities by type and status", _page_of_types),
         SIGN_RAW_PAYLOAD,
         SIGN_TRANSACTION,
+        CREATE_WALLET,
     )
 }
-
-
-class Stamping:
-    """Makes requests of one case, to one server, as bytes to be sent."""
-
-    def __init__(self, case: Case, installation: Installation, base_url: str) -> None:
-        self._case = case
-        self._installation = installation
-        self._base_url = base_url
-        self._http = httpx.Client()  # never used: no request leaves this way
-        key = installation.user_key if case.by_user else installation.key
-        self._own = self._client(installation.organization_id, key)
-
-    def requests(self, count: int) -> list[bytes]:
-        """Requests of the installation's own organization."""
-        return [self._one(self._own) for _ in range(count)]
-
-    def requests_of(self, members: Iterable[tuple[str, ApiKeyPair]]) -> list[bytes]:
-        """One request of each of these organizations, in this order."""
-        return [self._one(self._client(organization_id, key)) for organization_id, key in members]
-
-    def _one(self, client: Client) -> bytes:
-        return _on_the_wire(client.prepare(self._case.path, self._case.fields(self._installation)))
-
-    def _client(self, organization_id: str, key: ApiKeyPair) -> Client:
-        return Client(self._base_url, key.public_key, key.private_key, organization_id, http_client=self._http)
-
-
-def _on_the_wire(prepared: Prepared) -> bytes:
-    """The request as httpx would send it."""
-    url = httpx.URL(prepared.url)
-    headers = {
-        "Host": f"{url.host}:{url.port}",
-        "Accept-Encoding": "gzip, deflate",
-        "Connection": "keep-alive",
-        **prepared.headers,
-        "Content-Length": str(len(prepared.body)),
-    }
-    lines = [f"POST {url.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
-    return "\r\n".join(lines).encode() + prepared.body

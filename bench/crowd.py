@@ -6,13 +6,11 @@ Here: small organizations (one user with a key, two wallets) as rows of the stor
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
-
-import asyncpg
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from bench.installation import Installation
+from bench.rows import Batch, write
 from keystead.api.enums import ApiKeyCurve
 from keystead.api.identifiers import new_id
 from keystead.api.parameters import ApiKeyParamsV2
@@ -24,15 +22,12 @@ from keystead.organizations.lookups import lookups
 from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.dialects import Row
-from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_founding
 
 WALLETS = 2
 
 Member = tuple[str, ApiKeyPair]
 """An organization's id, and the key of its one user."""
-
-Tables = dict[str, list[Row]]
 
 _AT_ONCE = 5_000
 _MADE_AT = Timestamp.from_ms(1_767_225_600_000)
@@ -44,35 +39,17 @@ def new_members(count: int) -> list[Member]:
 
 def settle(installation: Installation, members: Sequence[Member]) -> None:
     """Write these organizations to the installation's database."""
-    asyncio.run(_settle(installation, members))
+    write(installation.database_url, _batches(installation.master_key_file, members))
 
 
-async def _settle(installation: Installation, members: Sequence[Member]) -> None:
-    signer = LocalSigner(load(installation.master_key_file))
-    path = sqlite_path(installation.database_url)
-    if path is not None:
-        with closing(sqlite3.connect(path)) as database:
-            for begin in range(0, len(members), _AT_ONCE):
-                _write_to_sqlite(database, await _tables(signer, members[begin : begin + _AT_ONCE]))
-        return
-    connection = await asyncpg.connect(installation.database_url)
+def _batches(master_key_file: Path, members: Sequence[Member]) -> Iterator[Batch]:
+    signer = LocalSigner(load(master_key_file))
     for begin in range(0, len(members), _AT_ONCE):
-        for table, rows in (await _tables(signer, members[begin : begin + _AT_ONCE])).items():
-            await connection.copy_records_to_table(table, records=rows)
-    # Now, since the server would do it by itself in the middle of a measurement.
-    await connection.execute("VACUUM ANALYZE")
-    await connection.close()
+        yield asyncio.run(_rows(signer, members[begin : begin + _AT_ONCE]))
 
 
-def _write_to_sqlite(database: sqlite3.Connection, tables: Tables) -> None:
-    with database:
-        for table, rows in tables.items():
-            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-
-
-async def _tables(signer: LocalSigner, members: Sequence[Member]) -> Tables:
-    """The rows of these organizations, by table."""
-    tables: Tables = {}
+async def _rows(signer: LocalSigner, members: Sequence[Member]) -> list[tuple[str, Row]]:
+    rows: list[tuple[str, Row]] = []
     for organization_id, key in members:
         user = _user(key)
         records: list[Record] = [
@@ -82,9 +59,8 @@ async def _tables(signer: LocalSigner, members: Sequence[Member]) -> Tables:
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]
         organization = founded(organization_id, Version(1, new_id()), records)
-        for table, row in of_founding(organization, (), lookups(user), {}).rows:
-            tables.setdefault(table, []).append(row)
-    return tables
+        rows.extend(of_founding(organization, (), lookups(user), {}).rows)
+    return rows
 
 
 def _user(key: ApiKeyPair) -> User:

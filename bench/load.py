@@ -1,7 +1,8 @@
 """The load: requests made beforehand, sent over persistent connections, each timed from sending to its last byte.
 
 Here: HTTP/1.1 just well enough to find the end of an answer. A connection has one request under way, and sends
-its next as soon as that is answered. Not here: what the requests are (`cases`).
+its next as soon as that is answered; one that the server will not keep is replaced. Not here: what the requests are
+(`cases`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bench.failure import BenchFailure
 
 CONNECTIONS = 16
 
+_CLOSES = re.compile(rb"\r\nconnection: close\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
@@ -50,11 +52,8 @@ def send(port: int, requests: Sequence[bytes], *, warm_up: int, limit_s: float) 
 
 async def _send(port: int, requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:
     loop = asyncio.get_running_loop()
-    progress = _Progress(requests, warm_up, loop.create_future())
-    connections = [
-        (await loop.create_connection(lambda: _Connection(progress), "127.0.0.1", port))[1]
-        for _ in range(CONNECTIONS)
-    ]
+    progress = _Progress(requests, warm_up, loop.create_future(), port)
+    connections = [await progress.connected() for _ in range(CONNECTIONS)]
     for connection in connections:
         connection.send_next()
     try:
@@ -70,9 +69,10 @@ async def _send(port: int, requests: Sequence[bytes], warm_up: int, limit_s: flo
 class _Progress:
     """What the connections share: the requests still to be sent, and what is known of the others."""
 
-    def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None]) -> None:
+    def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None], port: int) -> None:
         self.requests: Iterator[bytes] = iter(requests)
         self.ended = ended
+        self.port = port
         self.begun_at = self.ended_at = 0.0
         self.latencies: list[float] = []
         self.failures: list[bytes] = []
@@ -93,18 +93,31 @@ class _Progress:
             self.ended_at = now
             self.ended.set_result(None)
 
+    async def connected(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        return (await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self.port))[1]
+
+    async def replace(self) -> None:
+        """Have another connection go on where one ended."""
+        try:
+            (await self.connected()).send_next()
+        except OSError as refused:
+            if not self.ended.done():
+                self.ended.set_exception(BenchFailure(f"the server takes no more connections: {refused}"))
+
 
 class _Connection(asyncio.Protocol):
     def __init__(self, progress: _Progress) -> None:
         self._progress = progress
         self._received = b""
         self._sent_at = 0.0
+        self._replacement: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
 
     def connection_lost(self, _: Exception | None) -> None:
-        if not self._progress.ended.done():
+        if self._replacement is None and not self._progress.ended.done():
             self._progress.ended.set_exception(BenchFailure("the server closed a connection"))
 
     def send_next(self) -> None:
@@ -122,7 +135,11 @@ class _Connection(asyncio.Protocol):
             return
         self._received = b""
         self._progress.answered(self._sent_at, received)
-        self.send_next()
+        if _CLOSES.search(received, 0, end_of_head + 2) is None:
+            self.send_next()
+        else:
+            self._replacement = asyncio.get_running_loop().create_task(self._progress.replace())
+            self.close()
 
     def close(self) -> None:
         self._transport.abort()

@@ -13,7 +13,11 @@ def family(pid: int) -> Iterator[int]:
     """The process, its children, theirs, and so on."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        try:
+            children = (task / "children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            continue
+        for child in children:
             yield from family(int(child))
 
 

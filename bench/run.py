@@ -14,12 +14,15 @@ from typing import Literal
 
 import msgspec
 
-from bench.cases import LIST_WALLETS, Case, Stamping
+from bench.cases import LIST_WALLETS, SIGN_RAW_PAYLOAD, Case
 from bench.cores import Cores, pinned
 from bench.crowd import Member, new_members, settle
 from bench.installation import Installation, new_installation
 from bench.measuring import Figures, Pace, Subject, measure
+from bench.moto import moto_signing
+from bench.organizations import Furnishing
 from bench.server import running
+from bench.stamping import Stamping
 from tests.postgres import PostgresServer, running_postgres
 
 StoreName = Literal["sqlite", "postgres"]
@@ -40,35 +43,63 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     pace_of_all: Pace
 
 
+class Baseline(msgspec.Struct, frozen=True):
+    """The share that another is held against, since both were measured in turns; and what it is of, in words."""
+
+    what: str
+    share: float
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """`asked`: of which organizations requests were, where it was not one alone."""
+    """`asked`: of which organizations requests were, or what the one organization holds, if that sets it apart."""
 
     case: str
-    store: StoreName
+    store: StoreName | Literal["memory"]
     workers: int
     organizations: int
     asked: str = ""
     figures: Figures
+    baseline: Baseline | None = None
 
 
 def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result]:
     """Everything in the plan, one result after the other. This process must be on the load's core."""
     members = new_members(plan.crowd)
+    if SIGN_RAW_PAYLOAD in plan.cases:
+        yield _of_peer(plan, {cores.server})
     for store in plan.stores:
         with _databases(store) as databases:
             say(f"preparing {store}")
-            installations = [new_installation(databases.new(), databases.folder / "one", {cores.server})]
-            if members:
-                installations.append(new_installation(databases.new(), databases.folder / "many", {cores.server}))
-                settle(installations[1], members)
+            furnishings = [each for case in plan.cases for each in case.furnishings]
+            one = new_installation(databases.new(), databases.folder / "one", {cores.server}, furnishings)
+            many = None
+            if members and any(case.everywhere for case in plan.cases):
+                furnishings = [each for case in plan.cases if case.everywhere for each in case.furnishings]
+                many = new_installation(databases.new(), databases.folder / "many", {cores.server}, furnishings)
+                settle(many, members)
             for workers in plan.worker_counts:
                 alone = workers == 1
                 places: Set[int] = {cores.server} if alone else cores.all
                 databases.move({cores.load} if alone else cores.all)
                 for case in plan.cases:
-                    yield from _compared(plan, store, workers, case, installations, len(members), places)
-                if members and alone and LIST_WALLETS in plan.cases:
-                    yield from _spread(plan, store, installations[1], members, places)
+                    if case.smaller is not None:
+                        if alone:
+                            yield from _grown(plan, store, case, case.smaller, one, places)
+                    elif case.everywhere or alone:
+                        among = (one,) if many is None or not case.everywhere else (one, many)
+                        yield from _compared(plan, store, workers, case, among, len(members), places)
+                if many is not None and alone and LIST_WALLETS in plan.cases:
+                    yield from _spread(plan, store, many, members, places)
+
+
+def _of_peer(plan: Plan, places: Set[int]) -> Result:
+    """What moto makes of the same machine: one key, one process, nothing kept."""
+    with (
+        tempfile.TemporaryDirectory(prefix="keystead-bench-") as folder,
+        moto_signing(Path(folder), places) as subject,
+    ):
+        (figures,) = measure([subject], places, plan.pace)
+    return Result(case="moto KMS Sign", store="memory", workers=1, organizations=1, figures=figures)
 
 
 def _compared(
@@ -87,10 +118,44 @@ def _compared(
         for installation in installations:
             settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
             server = stack.enter_context(running(settings, installation.folder, places))
-            stamping = Stamping(case, installation, server.base_url)
+            stamping = Stamping(case, installation.organizations[case.furnishing], server.base_url)
             subjects.append(Subject(stamping.requests, server))
+        baseline = None
         for figures, others in zip(measure(subjects, places, pace), (0, crowd), strict=False):
-            yield Result(case=case.name, store=store, workers=workers, organizations=1 + others, figures=figures)
+            yield Result(
+                case=case.name,
+                store=store,
+                workers=workers,
+                organizations=1 + others,
+                asked=installations[0].organizations[case.furnishing].holds,
+                figures=figures,
+                baseline=baseline,
+            )
+            baseline = Baseline("one organization alone", figures.share)
+
+
+def _grown(
+    plan: Plan, store: StoreName, case: Case, smaller: Furnishing, installation: Installation, places: Set[int]
+) -> Iterator[Result]:
+    """One case, asked in turns of a small organization and of one that has grown, of one server."""
+    organizations = [installation.organizations[furnishing] for furnishing in (smaller, case.furnishing)]
+    with running(installation.settings, installation.folder, places) as server:
+        subjects = [
+            Subject(Stamping(case, organization, server.base_url).requests, server)
+            for organization in organizations
+        ]
+        baseline = None
+        for organization, figures in zip(organizations, measure(subjects, places, plan.pace), strict=True):
+            yield Result(
+                case=case.name,
+                store=store,
+                workers=1,
+                organizations=1,
+                asked=organization.holds,
+                figures=figures,
+                baseline=baseline,
+            )
+            baseline = Baseline(organization.holds, figures.share)
 
 
 def _spread(
@@ -103,7 +168,8 @@ def _spread(
         few = members[:FEW]
         for chosen, warm_up in ((few, 3 * len(few)), (members, 0)):
             server = stack.enter_context(running(installation.settings, installation.folder, places))
-            stamping = Stamping(LIST_WALLETS, installation, server.base_url)
+            organization = installation.organizations[LIST_WALLETS.furnishing]
+            stamping = Stamping(LIST_WALLETS, organization, server.base_url)
 
             def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Member] = chosen) -> list[bytes]:
                 return stamping.requests_of(chance.choices(chosen, k=count))

@@ -1,6 +1,7 @@
-"""The server under test: `keystead serve` in a process of its own, with the settings it has when nothing is set.
+"""The server under test: `keystead serve` in processes of its own, with the settings it has when nothing is set.
 
-Here: starting, pinning, stopping. Its log, a line per request, goes to a file, as it does in production.
+Here: starting, pinning, stopping, of a peer as well. Its log, a line per request, goes to a file, as it does in
+production. The process that signs for it is its child, and so on the same cores.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,17 +50,28 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 @contextmanager
 def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Iterator[Server]:
     """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure otherwise."""
-    port = _free_port()
-    log = folder / "server.log"
+    port = free_port()
+    variables = environment({**settings, "KEYSTEAD_PORT": str(port)})
+    with running_command([KEYSTEAD, "serve"], variables, port, "/readyz", folder / "server.log", cores) as server:
+        yield server
+
+
+@contextmanager
+def running_command(
+    command: Sequence[str | Path],
+    variables: Mapping[str, str],
+    port: int,
+    ready_path: str,
+    log: Path,
+    cores: Set[int],
+) -> Iterator[Server]:
+    """A command that serves on this port, once it answers a GET of this path. Raises BenchFailure otherwise."""
     with log.open("wb") as written, pinned(cores):
         process = subprocess.Popen(
-            [KEYSTEAD, "serve"],
-            env=environment({**settings, "KEYSTEAD_PORT": str(port)}),
-            stdin=subprocess.DEVNULL,
-            stderr=written,
+            command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=written
         )
     try:
-        _await_ready(process, port, log)
+        _await_ready(process, port, ready_path, log)
         yield Server(port, process.pid)
     finally:
         process.terminate()
@@ -70,18 +82,18 @@ def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Itera
             process.wait()
 
 
-def _await_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _await_ready(process: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
     deadline = time.monotonic() + _START_LIMIT_S
-    while not _is_ready(port):
+    while not _is_ready(port, path):
         if process.poll() is not None or time.monotonic() > deadline:
             raise BenchFailure(f"the server did not start: {log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.05)
 
 
-def _is_ready(port: int) -> bool:
+def _is_ready(port: int, path: str) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
     try:
-        connection.request("GET", "/readyz")
+        connection.request("GET", path)
         return connection.getresponse().status == 200
     except OSError:
         return False
@@ -89,7 +101,8 @@ def _is_ready(port: int) -> bool:
         connection.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

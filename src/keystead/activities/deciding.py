@@ -196,8 +196,8 @@ def evaluation(
         policy_evaluations=tuple(
             PolicyOutcome(
                 policy_id=each.policy_id,
-                outcome=str(each.outcome),
-                clause=None if each.clause is None else str(each.clause),
+                outcome=each.outcome,
+                clause=each.clause,
                 reason=None if each.error is None else str(each.error),
             )
             for each in judgement.evaluations

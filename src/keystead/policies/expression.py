@@ -6,18 +6,24 @@ Here: from text to `Expression`, kept by its text. Not here: the three expressio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Generic, TypeVar
 
 from keystead.policies.checking import check
 from keystead.policies.evaluation import compiled
-from keystead.policies.frame import STEPS_MAX, EvaluationError, EvaluationFailed, Frame
+from keystead.policies.frame import STEPS_MAX, EvaluationError, EvaluationFailed, Frame, spent
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.syntax import ExpressionRefused, names_in
 
 KEPT_CHARACTERS = 500_000
 """How much text stays compiled, twice over. A compiled expression takes some 100 bytes for each character."""
+
+SITUATIONS_KEPT = 10
+"""In how many situations the value of one expression is kept."""
+
+Situation = tuple[Hashable, ...]
+"""What a value is kept by: whatever the caller tells requests apart by."""
 
 Value = bool | EvaluationError
 """True, false, or why neither."""
@@ -26,13 +32,16 @@ Value = bool | EvaluationError
 class Expression:
     """A checked expression. It holds nothing of any request, and many may evaluate it at once."""
 
-    __slots__ = ("_run", "_weighing", "clause", "text")
+    __slots__ = ("_kept", "_run", "_weighing", "clause", "names", "text")
 
     def __init__(self, text: str, clause: Clause) -> None:
         """Raises ExpressionRefused."""
         self.text = text
         self.clause = clause
-        self._run = compiled(check(parse(text), clause))
+        tree = parse(text)
+        self.names = names_in(tree)
+        self._run = compiled(check(tree, clause))
+        self._kept: dict[Situation, tuple[Value, int]] = {}
         self._weighing: Callable[[Frame], bool] | None = None
 
     def evaluate(self, namespaces: Mapping[str, Any]) -> Value:
@@ -45,6 +54,19 @@ class Expression:
             return self._run(frame)
         except EvaluationFailed as failed:
             return failed.error
+
+    def evaluate_once(self, situation: Situation, frame: Frame) -> tuple[Value, int]:
+        """As `evaluate_in`, with the steps that it took; kept for the next who asks in the same situation.
+
+        The caller vouches that whatever this reads is the same in all requests of one situation.
+        """
+        kept = self._kept.get(situation)
+        if kept is None:
+            value = self.evaluate_in(frame)
+            if len(self._kept) >= SITUATIONS_KEPT:
+                self._kept.clear()
+            kept = self._kept[situation] = value, spent(frame, STEPS_MAX)
+        return kept
 
     def weigh_in(self, frame: Frame) -> Value:
         """As `evaluate_in`, except that a part that fails is outweighed where another settles the matter.

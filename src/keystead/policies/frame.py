@@ -24,7 +24,9 @@ class EvaluationError(msgspec.Struct, frozen=True):
     at: Place
 
     def __str__(self) -> str:
-        return f"{self.reason} ({self.at})"
+        # As the place spells itself, without asking it: a decision under many policies writes many of these.
+        line, column = self.at
+        return f"{self.reason} (line {line}, column {column})"
 
 
 class EvaluationFailed(Exception):
@@ -56,3 +58,8 @@ class Frame:
         self.steps -= steps
         if self.steps < 0:
             raise StepsExceeded(EvaluationError(f"the evaluation takes more than {STEPS_MAX} steps", at))
+
+
+def spent(frame: Frame, given: int) -> int:
+    """How many of the steps that it was given an evaluation took: what it was refused, it did not take."""
+    return given - frame.steps if frame.steps > 0 else given

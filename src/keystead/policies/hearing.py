@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import Effect
 from keystead.policies.consensus import counts
-from keystead.policies.expression import Broken, Expression, Value
+from keystead.policies.expression import Broken, Expression, Situation, Value
 from keystead.policies.facts import (
     Facts,
     NamedPolicy,
@@ -23,7 +23,7 @@ from keystead.policies.facts import (
     credential_values,
     user_value,
 )
-from keystead.policies.frame import STEPS_MAX, EvaluationError, Frame
+from keystead.policies.frame import STEPS_MAX, EvaluationError, Frame, spent
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.syntax import Place
@@ -94,23 +94,26 @@ class _Everybody(Mapping[str, Any]):
         return 2
 
 
-def _spent(frame: Frame, given: int) -> int:
-    # What an expression asked for beyond its steps was refused, not spent.
-    return given - max(frame.steps, 0)
-
-
 class Hearing:
     """What every policy says of an activity. `denying` are the policies that deny it."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._condition = Frame(condition_values(facts.activity, facts.resources))
-        self._consensus = Frame(consensus_values(facts.users, facts.approvals))
+        approving = consensus_values(facts.users, facts.approvals)
+        self._consensus = Frame(approving)
         self._time = Frame({"time": {"now": facts.now_ms * 1_000_000}})
         self._everybody = Frame(_Everybody(facts))
         self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(facts.users)
         self._values: dict[Expression | Broken, Value] = {}
+        # What a condition sees of an activity follows from its type, all but the parameters and the resources.
+        self._situation: Situation = (facts.activity.type, *facts.resources)
+        self._varying = {*facts.resources, *(("params",) if facts.activity.params else ())}
+        # All that a consensus sees.
+        self._approving: Situation = tuple(
+            (keyword, *each.values()) for keyword, items in approving.items() for each in items
+        )
         self._attainable: dict[Expression, bool] = {}
         self.evaluations = tuple([self._evaluation(named) for named in facts.policies])
         self.denying = [
@@ -129,13 +132,13 @@ class Hearing:
 
     def _evaluation(self, named: NamedPolicy) -> PolicyEvaluation:
         policy = named.policy
-        if self.costs_too_much:
+        if self._steps_left < 0:
             return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, None, _TOO_COSTLY)
-        condition = self._value(policy.condition, self._condition)
-        # Asked even where the condition is false: a clause that fails, fails the policy whatever the others say.
-        consensus = self._value(policy.consensus, self._consensus)
+        condition = self._condition_value(policy.condition)
         if isinstance(condition, EvaluationError):
             return self._failed(named, Clause.CONDITION, condition)
+        # Asked even where the condition is false: a clause that fails, fails the policy whatever the others say.
+        consensus = self._consensus_value(policy.consensus)
         if isinstance(consensus, EvaluationError):
             return self._failed(named, Clause.CONSENSUS, consensus)
         if not condition:
@@ -152,6 +155,27 @@ class Hearing:
         applies = Outcome.ALLOW if policy.effect is Effect.ALLOW else Outcome.DENY_EXPLICIT
         return PolicyEvaluation(named.id, policy.effect, applies)
 
+    def _condition_value(self, condition: Expression | Broken | None) -> Value:
+        """Most conditions read nothing in which two requests of one type differ, often since it is absent: signing
+        one chain's transaction, those about another chain's. Their values are found once."""
+        if not isinstance(condition, Expression) or not condition.names.isdisjoint(self._varying):
+            return self._value(condition, self._condition)
+        return self._kept_value(condition, self._situation, self._condition)
+
+    def _consensus_value(self, consensus: Expression | Broken | None) -> Value:
+        """Who approves is, in most decisions, one of a few users, alone."""
+        if not isinstance(consensus, Expression):
+            return self._value(consensus, self._consensus)
+        return self._kept_value(consensus, self._approving, self._consensus)
+
+    def _kept_value(self, expression: Expression, situation: Situation, frame: Frame) -> Value:
+        known = self._values.get(expression)
+        if known is None:
+            known, steps = expression.evaluate_once(situation, frame)
+            self._values[expression] = known
+            self._steps_left -= steps
+        return known
+
     def _value(self, expression: Expression | Broken | None, frame: Frame) -> Value:
         if expression is None:
             return True
@@ -160,7 +184,7 @@ class Hearing:
         if known is not None:
             return known
         value = self._values[expression] = expression.evaluate_in(frame)
-        self._steps_left -= _spent(frame, STEPS_MAX)
+        self._steps_left -= spent(frame, STEPS_MAX)
         return value
 
     def _failed(self, named: NamedPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
@@ -179,7 +203,7 @@ class Hearing:
         for expression, frame in clauses:
             if expression is not None:
                 value = expression.weigh_in(frame)
-                self._steps_left -= _spent(frame, STEPS_MAX)
+                self._steps_left -= spent(frame, STEPS_MAX)
                 if value is False:
                     return False
         return True
@@ -206,7 +230,7 @@ class Hearing:
             return False
         credentials = credential_values(user, self._facts.now_ms)
         counted = counts(consensus.text, self._everybody, user_value(user), credentials)
-        self._foresight_left -= _spent(self._everybody, STEPS_MAX)
+        self._foresight_left -= spent(self._everybody, STEPS_MAX)
         return counted and self._is_attainable(consensus)
 
     def _is_attainable(self, consensus: Expression) -> bool:
@@ -214,5 +238,5 @@ class Hearing:
         if consensus not in self._attainable:
             steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._facts.users))
             self._attainable[consensus] = consensus.evaluate_in(self._everybody, steps) is True
-            self._foresight_left -= _spent(self._everybody, steps)
+            self._foresight_left -= spent(self._everybody, steps)
         return self._attainable[consensus]

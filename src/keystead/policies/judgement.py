@@ -107,6 +107,8 @@ def recorded(judgement: Judgement, *, rejected: bool = False, authenticators_nee
         instead = dict.fromkeys((Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS), Outcome.REJECTED)
     elif authenticators_needed:
         instead = {Outcome.ALLOW: Outcome.REQUIRES_AUTHENTICATORS}
+    if not instead:
+        return judgement
     evaluations = (replace(each, outcome=instead.get(each.outcome, each.outcome)) for each in judgement.evaluations)
     return replace(judgement, evaluations=tuple(evaluations))
 

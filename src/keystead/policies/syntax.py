@@ -1,6 +1,6 @@
 """The syntax tree of the policy language: what an expression is made of, and where each part stands in its text.
 
-Here: the nodes, places, and the two things anyone asks of a node: its parts, and how a path is spelled.
+Here: the nodes, places, and what anyone asks of a node: its parts, the names in it, how a path is spelled.
 Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `evaluation`).
 """
 
@@ -148,6 +148,12 @@ def parts(node: Node) -> tuple[Node, ...]:
             return operands
         case _:
             return ()
+
+
+def names_in(node: Node) -> frozenset[str]:
+    """The keywords, variables and fields that are named anywhere in a node."""
+    inner = frozenset[str]().union(*map(names_in, parts(node)))
+    return inner | {node.name} if isinstance(node, Name | Field) else inner
 
 
 def spelled(node: Node) -> str:

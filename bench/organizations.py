@@ -1,0 +1,223 @@
+"""The organizations that requests are sent to, and what each is furnished with.
+
+Here: making them as a client would. Not here: founding the installation that they are in (`installation`), rows
+that are written without asking the server (`histories`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from bench.ethereum import ABI, CHAIN_ID, TOKEN, VALUE_MAX
+from bench.failure import BenchFailure
+from bench.histories import write_history
+from bench.policies import People, allowing, among_others, has_tag
+from keystead.client import Client
+from keystead.stamps.signing import ApiKeyPair, generate_api_key
+from tests.clients.passkey import new_passkey
+
+WALLETS = USERS = 10
+POLICIES, FEW_POLICIES = 100, 10
+
+ETHEREUM_ACCOUNT = {
+    "curve": "CURVE_SECP256K1",
+    "pathFormat": "PATH_FORMAT_BIP32",
+    "path": "m/44'/60'/0'/0/0",
+    "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
+}
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where organizations are made: a running server. `organization_id` and `key`: those of its founder."""
+
+    base_url: str
+    database_url: str
+    organization_id: str
+    key: ApiKeyPair
+
+    def client(self, organization_id: str, key: ApiKeyPair) -> Client:
+        return Client(self.base_url, key.public_key, key.private_key, organization_id)
+
+    @contextmanager
+    def sub_organization(self, name: str) -> Iterator[tuple[Client, ApiKeyPair]]:
+        """The client and the key of the one root user of a new organization."""
+        key = generate_api_key()
+        with self.client(self.organization_id, self.key) as founder:
+            made = founder.submit(
+                "create_sub_organization",
+                {"subOrganizationName": name, "rootUsers": [_root_user(key)], "rootQuorumThreshold": 1},
+            )
+        result = made["activity"]["result"]["createSubOrganizationResultV8"]
+        with self.client(result["subOrganizationId"], key) as root:
+            yield root, key
+
+
+class Organization(msgspec.Struct, frozen=True, kw_only=True):
+    """One to send requests to, as the user who has this key. `holds`: what tells it from others, in words."""
+
+    id: str
+    key: ApiKeyPair
+    holds: str = ""
+
+
+Furnishing = Callable[[Site], Organization]
+"""Makes an organization."""
+
+
+class OfTen(Organization, frozen=True, kw_only=True):
+    authenticator_id: str
+
+
+def empty(site: Site) -> Organization:
+    """Nothing but the root user, who asks."""
+    with site.sub_organization("Empty") as (root, key):
+        return Organization(id=root.whoami().organization_id, key=key)
+
+
+def of_ten(site: Site) -> OfTen:
+    """The installation's first organization, with 10 wallets and 10 users. Its root user asks."""
+    with site.client(site.organization_id, site.key) as client:
+        for number in range(1, WALLETS + 1):
+            client.submit("create_wallet", {"walletName": f"Wallet {number}", "accounts": [ETHEREUM_ACCOUNT]})
+        _add_users(client, [generate_api_key() for _ in range(2, USERS + 1)])
+        root = client.whoami().user_id
+        client.submit("create_authenticators", {"userId": root, "authenticators": [_passkey("Root passkey")]})
+        users = client.list_users().users
+        if len(users) != USERS or len(client.list_wallets().wallets) != WALLETS:
+            raise BenchFailure("the organization to measure was not made as it should be")
+    authenticator_id = next(user.authenticators[0].authenticator_id for user in users if user.user_id == root)
+    return OfTen(id=site.organization_id, key=site.key, authenticator_id=authenticator_id)
+
+
+class Tagged(Organization, frozen=True, kw_only=True):
+    tag_id: str
+
+
+def of_hundred_policies(site: Site) -> Tagged:
+    """10 users and 100 policies. The asker is no root user; one of the policies allows to change users' tags."""
+    with site.sub_organization("A hundred policies") as (root, _):
+        key = _ruled(root, "activity.kind == 'UPDATE_USER_TAG'", POLICIES)
+        tag = root.create_user_tag(user_tag_name="Desk", user_ids=[])
+        return Tagged(
+            id=root.whoami().organization_id, key=key, holds=f"{POLICIES} policies", tag_id=tag.result.user_tag_id
+        )
+
+
+class Signing(Organization, frozen=True, kw_only=True):
+    """`address`: whose key signs, in hex with 0x."""
+
+    address: str
+
+
+def that_signs_payloads(site: Site) -> Signing:
+    """10 users, 10 policies, a wallet. The asker is no root user; one of the policies allows to sign payloads."""
+    return _signing(
+        site, "Payloads", "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}'"
+    )
+
+
+def that_signs_transactions(site: Site) -> Signing:
+    """The same, with a token whose ABI is known; the policy looks at the call of the token that is to be signed."""
+    condition = (
+        f"eth.tx.chain_id == {CHAIN_ID} && eth.tx.to == '{TOKEN}' && eth.tx.function_name == 'transfer'"
+        f" && eth.tx.contract_call_args['_value'] < {VALUE_MAX}"
+    )
+    interface = {
+        "smartContractAddress": TOKEN,
+        "smartContractInterface": ABI,
+        "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
+        "label": "A token",
+    }
+    return _signing(site, "Transactions", condition, interface)
+
+
+def _signing(site: Site, name: str, condition: str, interface: Mapping[str, str] | None = None) -> Signing:
+    """`condition` of the policy that allows; {address} in it stands for the account's."""
+    with site.sub_organization(name) as (root, _):
+        if interface is not None:
+            root.submit("create_smart_contract_interface", interface)
+        wallet = root.submit("create_wallet", {"walletName": "Treasury", "accounts": [ETHEREUM_ACCOUNT]})
+        (address,) = wallet["activity"]["result"]["createWalletResult"]["addresses"]
+        key = _ruled(root, condition.replace("{address}", address), FEW_POLICIES)
+        organization_id = root.whoami().organization_id
+        return Signing(id=organization_id, key=key, holds=f"{FEW_POLICIES} policies", address=address)
+
+
+class Recorded(Organization, frozen=True, kw_only=True):
+    """`cursors`: ids of activities from the middle of the list."""
+
+    cursors: Sequence[str]
+
+
+def of_thousand_activities(site: Site) -> Recorded:
+    return _recorded(site, 1_000)
+
+
+def of_hundred_thousand_activities(site: Site) -> Recorded:
+    return _recorded(site, 100_000)
+
+
+def _recorded(site: Site, count: int) -> Recorded:
+    """So many activities on record. Whoever submitted them, the root user, asks for them."""
+    with site.sub_organization(f"{count} activities") as (root, key):
+        (user,) = root.list_users().users
+        organization_id = root.whoami().organization_id
+        cursors = write_history(site.database_url, organization_id, user, count)
+        return Recorded(id=organization_id, key=key, holds=f"{count:,} activities", cursors=cursors)
+
+
+def _ruled(root: Client, condition: str, policies: int) -> ApiKeyPair:
+    """Add nine users, one of them the asker, and so many policies, one of which allows this by the asker's tag.
+
+    The asker's key.
+    """
+    keys = [generate_api_key() for _ in range(2, USERS + 1)]
+    asker_id, *user_ids = _add_users(root, keys)
+    asker_tag, *tags = (
+        root.create_user_tag(user_tag_name=name, user_ids=members).result.user_tag_id
+        for name, members in (
+            ("Operators", [asker_id]),
+            ("Treasury", user_ids[:4]),
+            ("Security", user_ids[2:6]),
+            ("Trading", user_ids[4:]),
+        )
+    )
+    people = People(user_ids, tags)
+    root.submit(
+        "create_policies", {"policies": among_others(allowing(has_tag(asker_tag), condition), people, policies)}
+    )
+    if len(root.list_policies().policies) != policies:
+        raise BenchFailure("the policies to measure with were not made as they should be")
+    return keys[0]
+
+
+def _add_users(client: Client, keys: Sequence[ApiKeyPair]) -> list[str]:
+    """Add a user for each key, with a passkey besides; their ids."""
+    users = [_user(number, key) for number, key in enumerate(keys, 2)]
+    made = client.submit("create_users", {"users": users})
+    return list(made["activity"]["result"]["createUsersResult"]["userIds"])
+
+
+def _user(number: int, key: ApiKeyPair) -> dict[str, object]:
+    return {
+        **_root_user(key),
+        "userName": f"User {number}",
+        "userEmail": f"user{number}@example.com",
+        "userTags": [],
+    }
+
+
+def _root_user(key: ApiKeyPair) -> dict[str, object]:
+    return {
+        "userName": "Root user",
+        "apiKeys": [{"apiKeyName": "Key", "publicKey": key.public_key, "curveType": "API_KEY_CURVE_P256"}],
+        "authenticators": [_passkey("Passkey")],
+        "oauthProviders": [],
+    }
+
+
+def _passkey(name: str) -> dict[str, object]:
+    return {"authenticatorName": name, **new_passkey()}
