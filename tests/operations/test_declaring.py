@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from keystead.activities.activity import Execution, Informed, Outcome
+from keystead.activities.activity import ActivityOperation, Execution, Informed, Outcome
 from keystead.activities.gathering import Gathering
+from keystead.api.catalogue import activity_kind
 from keystead.api.parameters import Asked
 from keystead.api.records import Wire
+from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
+from keystead.policies.situations import situations
 
 
 class DrillIntent(Asked, frozen=True):
@@ -80,3 +83,12 @@ def of_number(execution: Informed[int], intent: DrillIntent) -> Outcome[DrillRes
 def test_types_that_do_not_fit_are_refused(execute: Any, gather: Any, resources: Any) -> None:
     with pytest.raises(TypeError, match="takes"):
         activity("ACTIVITY_TYPE_UPDATE_WALLET", gather=gather, resources=resources)(execute)
+
+
+def test_warnings_about_policies_know_what_fills_their_keywords() -> None:
+    """`policies.situations` says which kinds of activity fill wallet, private_key, eth.tx and so on."""
+    roots = ("wallet", "private_key", "eth", "solana", "bitcoin", "tron", "tempo", "secret")
+    expected = {one.kind for one in situations().each if any(path.startswith(roots) for path in one.present)}
+    activities = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]
+    kinds = {activity_kind(operation.activity_types[0]): operation for operation in activities}
+    assert {kind for kind, operation in kinds.items() if operation.resources} == expected & kinds.keys()
