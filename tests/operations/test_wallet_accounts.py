@@ -92,9 +92,14 @@ def test_cursors(wallet: Any, caller: Caller) -> None:
 
 def test_accounts_of_all_wallets(wallet: Any, caller: Caller) -> None:
     other = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]})
-    accounts = caller.asked("list_wallet_accounts", paginationOptions={"limit": "100"})["accounts"]
-    found = {account["walletId"] for account in accounts}
-    assert found >= {wallet["walletId"], other["walletId"]}
+    found: list[Any] = []
+    page = [None]
+    while page:
+        after = {"after": found[-1]["walletAccountId"]} if found else {}
+        page = caller.asked("list_wallet_accounts", paginationOptions={"limit": "100", **after})["accounts"]
+        found += page
+    assert {account["walletId"] for account in found} >= {wallet["walletId"], other["walletId"]}
+    assert len({account["walletAccountId"] for account in found}) == len(found)
 
 
 def test_wallet_details_where_asked_for(wallet: Any, caller: Caller) -> None:
