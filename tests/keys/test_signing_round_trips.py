@@ -6,6 +6,7 @@ The hashes and the way back are other software's. Not here: what each signature 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import coincurve
 import pytest
@@ -26,7 +27,7 @@ from keystead.keys.signatures import sign
 
 K1, P256, ED25519 = Curve.SECP256K1, Curve.P256, Curve.ED25519
 HEX, TEXT = PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8
-DIGESTS = {
+DIGESTS: dict[HashFunction, Callable[[bytes], bytes]] = {
     HashFunction.NO_OP: lambda data: data,
     HashFunction.SHA256: lambda data: hashlib.sha256(data).digest(),
     HashFunction.KECCAK256: keccak,
@@ -95,12 +96,11 @@ def test_ecdsa(
 ) -> None:
     payload = data.draw(payloads(encoding, hashed))
     made = signature_of(secret, curve, form, sent(payload, encoding), encoding, hashed)
-    digest, key = DIGESTS[hashed](payload), public_key(curve, secret)
-    assert recovered(curve, made, digest) == key.compressed
+    digest, key = DIGESTS[hashed](payload), public_key(curve, secret).compressed
+    assert recovered(curve, made, digest) == key
     assert 0 < int.from_bytes(made.s) <= GROUP_ORDERS[curve] // 2
-    theirs = ec.EllipticCurvePublicKey.from_encoded_point(
-        ec.SECP256K1() if curve is K1 else ec.SECP256R1(), key.uncompressed
-    )
+    named = ec.SECP256K1() if curve is K1 else ec.SECP256R1()
+    theirs = ec.EllipticCurvePublicKey.from_encoded_point(named, key)
     der = encode_dss_signature(int.from_bytes(made.r), int.from_bytes(made.s))
     theirs.verify(der, digest, ec.ECDSA(Prehashed(hashes.SHA256())))
 
