@@ -1,4 +1,4 @@
-// What the cases of ethers.mjs, viem.mjs and solana.mjs share: keys to sign with, a user whose signatures wait, and
+// What the cases of the signers (ethers.mjs, viem.mjs, solana.mjs, cosmos.mjs) share: keys to sign with, a user whose signatures wait, and
 // the report, a JSON line per case: {case, error, evidence}. Evidence is what the Python side verifies once more.
 import { randomBytes } from "node:crypto";
 import { generateP256KeyPair } from "@turnkey/crypto";
@@ -22,9 +22,9 @@ const solana = {
   addressFormat: "ADDRESS_FORMAT_SOLANA",
 };
 
-// {walletId, addresses: [Ethereum, Solana]}
-export function newWallet() {
-  return submit("createWallet", "CREATE_WALLET", { walletName: unique("wallet"), accounts: [ethereum, solana] });
+// {walletId, addresses}, the addresses of Ethereum and Solana unless asked otherwise
+export function newWallet(accounts = [ethereum, solana]) {
+  return submit("createWallet", "CREATE_WALLET", { walletName: unique("wallet"), accounts });
 }
 
 // {privateKeyId, address}

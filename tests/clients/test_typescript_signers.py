@@ -1,7 +1,7 @@
-"""The published signers for ethers, viem and Solana's web3.js against a live server.
+"""The published signers for ethers, viem, Solana's web3.js and cosmjs against a live server.
 
-The cases are in ethers.mjs, viem.mjs and solana.mjs, where each library verifies what was signed for it. Here
-independent Python libraries verify it once more.
+The cases are in ethers.mjs, viem.mjs, solana.mjs and cosmos.mjs, where each library verifies what it was given.
+Here independent Python libraries verify it once more.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from eth_account.messages import encode_defunct
 from solders.pubkey import Pubkey
 from solders.signature import Signature
@@ -59,6 +62,14 @@ def _solana_v0(seen: dict[str, Any]) -> None:
     assert all(VersionedTransaction.from_bytes(bytes.fromhex(seen["signed"])).verify_with_results())
 
 
+def _secp256k1(seen: dict[str, Any]) -> None:
+    signature = bytes.fromhex(seen["signature"])
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
+    key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256K1(), bytes.fromhex(seen["publicKey"]))
+    digest = Prehashed(hashes.SHA256())
+    key.verify(encode_dss_signature(r, s), bytes.fromhex(seen["digest"]), ec.ECDSA(digest))
+
+
 VERIFY: dict[str, Callable[[dict[str, Any]], None]] = {
     "message": _message,
     "typed_data": _typed_data,
@@ -66,8 +77,9 @@ VERIFY: dict[str, Callable[[dict[str, Any]], None]] = {
     "ed25519": _ed25519,
     "solana_legacy": _solana_legacy,
     "solana_v0": _solana_v0,
+    "secp256k1": _secp256k1,
 }
-CASES = {"ethers": 19, "viem": 18, "solana": 12}
+CASES = {"ethers": 19, "viem": 18, "solana": 12, "cosmos": 5}
 """How many each script reports, so that none gets lost."""
 
 
