@@ -1,6 +1,7 @@
 // The published clients behind one face, so that the same cases drive each of them:
 //   query(method, parameters)                  the client's answer
 //   submit(method, type, parameters, envelope) {activity, result}; `envelope`: further members of the request
+//   published                                  the client itself, where it is an object: what signers are given
 // `activityTimes` tells which rendering of an activity this client is meant to get; `takesEnvelope`, whether a
 // caller can reach the envelope at all.
 import assert from "node:assert/strict";
@@ -23,6 +24,7 @@ function sdkServer(keys = ownKeys) {
     as: sdkServer,
     activityTimes: "object",
     takesEnvelope: false,
+    published: client,
     query: (method, parameters = {}) => client[method](parameters),
     submit: async (method, _type, parameters) => {
       const { activity, ...result } = await client[method](parameters);
@@ -37,6 +39,7 @@ function http(keys = ownKeys) {
     as: http,
     activityTimes: "object",
     takesEnvelope: true,
+    published: client,
     query: (method, parameters = {}) => client[method]({ organizationId, ...parameters }),
     submit: async (method, type, parameters, envelope = {}) => {
       const complete = createActivityPoller({ client, requestFn: client[method] });

@@ -265,6 +265,29 @@ def test_parser_reads_or_refuses(text: str) -> None:
         open_sealed(bundles.scalar(CLIENT), encapped, ciphertext)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(st.text(max_size=140), st.from_regex(r"\A0[2-7]([0-9a-fA-F]{64}){1,2}\Z")))
+def test_target_is_a_point_or_refused(text: str) -> None:
+    try:
+        target = read_target(text, "field")
+    except InvalidRequest:
+        return
+    assert len(target) == 65
+    numbers = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), target).public_numbers()
+    assert bytes.fromhex(text)[1:33] == numbers.x.to_bytes(32)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 7), st.binary(max_size=200))
+def test_one_bit_of_what_a_client_sealed(at: int, bit: int, plaintext: bytes) -> None:
+    encapped, ciphertext = read_message(bundles.message(plaintext, bundles.point(CLIENT)), "field")
+    assert open_sealed(bundles.scalar(CLIENT), encapped, ciphertext) == plaintext
+    changed = bytearray(encapped + ciphertext)
+    changed[at % len(changed)] ^= 1 << bit
+    with pytest.raises(BundleBroken):
+        open_sealed(bundles.scalar(CLIENT), bytes(changed[:65]), bytes(changed[65:]))
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=65, max_size=65), st.binary(min_size=16, max_size=64))
 def test_whatever_is_sent_is_refused(encapped: bytes, ciphertext: bytes) -> None:

@@ -93,9 +93,12 @@ def test_the_transaction_itself_is_shown() -> None:
     assert facts(bytes.fromhex(WRITTEN["TriggerSmartContract"]["raw_data_hex"]))["fee_limit"] == 150000000
 
 
-@pytest.mark.parametrize("witness", [False, True])
-def test_permissions_are_shown(witness: bool) -> None:
-    row = WRITTEN["AccountPermissionUpdateContract" + " with witness" * witness]
+@pytest.mark.parametrize(
+    ("name", "witness"),
+    [("AccountPermissionUpdateContract", False), ("AccountPermissionUpdateContract with witness", True)],
+)
+def test_permissions_are_shown(name: str, witness: bool) -> None:
+    row = WRITTEN[name]
     (contract,) = facts(bytes.fromhex(row["raw_data_hex"]))["contract"]
     keys = [{"address": tronweb_address(byte), "weight": 1} for byte in ("c1", "c2")]
     operations = "7fff1fc0033e" + "0" * 52
@@ -156,6 +159,11 @@ REFUSED = [
     ("scripts", contract() + b"\x62\x01\x00", "raw has unknown"),
     ("a contract's provider", contract(extra=b"\x1a\x01\x00"), "raw has unknown"),
     ("a type that is not supported", contract(56, "WithdrawExpireUnfreezeContract"), "contract type 56"),
+    (
+        "WithdrawExpireUnfreezeContract",
+        bytes.fromhex(WRITTEN["WithdrawExpireUnfreezeContract"]["raw_data_hex"]),
+        "contract type 56",
+    ),
     ("a type that is none", contract(-1), "contract type -1"),
     ("another type in the parameter", contract(31), "a TriggerSmartContract whose parameter"),
     ("an unknown field in the parameter", contract(value=TRANSFER + b"\x20\x01"), "TransferContract has unknown"),
