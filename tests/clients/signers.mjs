@@ -1,4 +1,4 @@
-// What the cases of the signers (ethers.mjs, viem.mjs, solana.mjs, cosmos.mjs) share: keys to sign with, a user whose signatures wait, and
+// What the cases of the signers (ethers.mjs, viem.mjs, solana.mjs) share: keys to sign with, a user whose signatures wait, and
 // the report, a JSON line per case: {case, error, evidence}. Evidence is what the Python side verifies once more.
 import { randomBytes } from "node:crypto";
 import { generateP256KeyPair } from "@turnkey/crypto";

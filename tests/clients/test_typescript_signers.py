@@ -1,6 +1,6 @@
-"""The published signers for ethers, viem, Solana's web3.js and cosmjs against a live server.
+"""The published signers for ethers, viem and Solana's web3.js against a live server.
 
-The cases are in ethers.mjs, viem.mjs, solana.mjs and cosmos.mjs, where each library verifies what it was given.
+The cases are in ethers.mjs, viem.mjs and solana.mjs, where each library verifies what it was given.
 Here independent Python libraries verify it once more.
 """
 
@@ -79,7 +79,7 @@ VERIFY: dict[str, Callable[[dict[str, Any]], None]] = {
     "solana_v0": _solana_v0,
     "secp256k1": _secp256k1,
 }
-CASES = {"ethers": 19, "viem": 18, "solana": 12, "cosmos": 5}
+CASES = {"ethers": 19, "viem": 18, "solana": 12}
 """How many each script reports, so that none gets lost."""
 
 
