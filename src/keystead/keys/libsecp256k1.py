@@ -1,8 +1,8 @@
-"""ECDSA by libsecp256k1, through the functions that coincurve loads it with: no more is computed than is asked for.
+"""Signatures by libsecp256k1, through the functions that coincurve loads it with: no more is computed than needed.
 
 coincurve's own PrivateKey computes two public keys before it signs, and its `verify` wants DER. Here: the thin,
-typed door to the library's functions, all of them in its published header. Not here: Schnorr, which keys sign
-(`signatures`).
+typed door to the library's functions, all of them in its published headers. Not here: which keys sign, and that
+each signature is verified (`signatures`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,19 @@ def sign_recoverable(private_key: bytes, digest: bytes) -> tuple[bytes, int]:
     compact, recovery_id = ffi.new("unsigned char[64]"), ffi.new("int *")
     lib.secp256k1_ecdsa_recoverable_signature_serialize_compact(_CONTEXT, compact, recovery_id, made)
     return bytes(ffi.buffer(compact)), int(recovery_id[0])
+
+
+def sign_schnorr(private_key: bytes, digest: bytes, randomness: bytes) -> bytes:
+    """The 64 bytes of BIP-340, with 32 bytes of randomness. Does not verify. Raises as `sign_recoverable`."""
+    if not len(private_key) == len(digest) == len(randomness) == DIGEST_BYTES:
+        raise ValueError("a private key, a digest and the randomness have 32 bytes each")
+    pair, made = ffi.new("secp256k1_keypair *"), ffi.new("unsigned char[64]")
+    if not (
+        lib.secp256k1_keypair_create(_CONTEXT, pair, private_key)
+        and lib.secp256k1_schnorrsig_sign32(_CONTEXT, made, digest, pair, randomness)
+    ):
+        raise ValueError("a private key of secp256k1 is above zero and below the order of the group")
+    return bytes(ffi.buffer(made))
 
 
 def verifies(public_key: bytes, signature: bytes, digest: bytes) -> bool:

@@ -103,11 +103,10 @@ def _p256_public_key(public_key: bytes) -> ec.EllipticCurvePublicKey:
 
 
 def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
-    key = coincurve.PrivateKey(private_key)
     verifier = coincurve.PublicKeyXOnly(public_key[1 : 1 + _HALF])
 
     def signature(digest: bytes) -> Signature:
-        signed = key.sign_schnorr(digest, os.urandom(_HALF))
+        signed = libsecp256k1.sign_schnorr(private_key, digest, os.urandom(_HALF))
         _require(verifier.verify(signed, digest))
         return Signature(signed[:_HALF], signed[_HALF:])
 
