@@ -161,9 +161,7 @@ def test_a_faulty_signature_stays_inside(
 
     monkeypatch.setattr(libsecp256k1, "sign_recoverable", sign_recoverable)
     monkeypatch.setattr(libsecp256k1, "sign_schnorr", lambda *arguments: changed(right_schnorr(*arguments), bit))
-    monkeypatch.setattr(
-        signatures.ed25519, "Ed25519PrivateKey", SimpleNamespace(from_private_bytes=from_private_bytes)
-    )
+    monkeypatch.setattr(ed25519, "Ed25519PrivateKey", SimpleNamespace(from_private_bytes=from_private_bytes))
     monkeypatch.setattr(signatures, "decode_dss_signature", decoded)
     with pytest.raises(SignatureUnverified):
         sign(curve, SECRETS[0], scheme, DIGESTS[:2], public_key=PUBLIC_KEYS[curve])
