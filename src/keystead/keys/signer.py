@@ -189,9 +189,9 @@ class LocalSigner:
         private_key = opened_key(opened, organization_id, key, self._parents)
         try:
             return sign(key.curve, private_key, scheme, messages, public_key=key.public_key)
-        except SignatureUnverified:
+        except SignatureUnverified as wrong:
             self._parents.forget()  # a parent's key may have come out wrong, and would be wrong the next time, too
-            raise
+            raise Internal(wrong.message) from None
 
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""
