@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.enums import Curve
+from keystead.keys import derivation
 from keystead.keys.curves import GROUP_ORDERS, public_key
-from keystead.keys.derivation import derive_private_key
+from keystead.keys.derivation import KnownParents, derive_private_key
 from keystead.keys.paths import HARDENED, effective_segments, parse_path, path_text
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
@@ -178,3 +179,33 @@ def test_random_paths_agree_with_bip_utils(curve: Curve, seed: bytes, segments: 
 
 def _segments(path: str) -> tuple[int, ...]:
     return () if path == "m" else parse_path(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(list(Curve)),
+    st.lists(st.lists(st.sampled_from([0, 1, HARDENED, HARDENED | 1]), max_size=4), max_size=8),
+)
+def test_known_parents_lead_to_the_same_keys(curve: Curve, paths: list[list[int]]) -> None:
+    """Two wallets whose paths share their beginnings."""
+    parents = KnownParents()
+    for path in paths:
+        for seed in (bytes(16), b"\xff" * 16):
+            known = derive_private_key(curve, seed, path, parents.of(seed))
+            assert known == derive_private_key(curve, seed, path)
+
+
+def test_known_parents_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one used longest ago goes first."""
+    computed: list[tuple[int, ...]] = []
+
+    def computed_parent(_: Curve, path: tuple[int, ...], private_key: bytes) -> bytes:
+        computed.append(path)
+        return private_key
+
+    monkeypatch.setattr(derivation, "computed_parent", computed_parent)
+    monkeypatch.setattr(derivation, "PARENTS_KEPT", 2)
+    parent_of = KnownParents().of(b"wallet")
+    for number in (1, 2, 1, 3, 1, 2):
+        parent_of(Curve.P256, (number,), bytes(33))
+    assert computed == [(1,), (2,), (3,), (2,)]

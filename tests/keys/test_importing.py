@@ -135,7 +135,7 @@ def test_private_key(curve: Curve) -> None:
             curve=curve,
             address_formats=[AddressFormat.COMPRESSED],
         )
-        key = StandaloneKey(WALLET, kept.private_key.sealed, curve)
+        key = StandaloneKey(WALLET, kept.private_key.sealed, curve, bytes.fromhex(kept.private_key.public_key))
         return kept, await SIGNER.export_key(
             organization_id=ORGANIZATION, data_key=DATA_KEY, key=key, target=bundles.point(CLIENT)
         )

@@ -81,13 +81,24 @@ def test_every_call_crosses(signer_process: SignerProcess) -> None:
             **place, wallet_id=WALLET, sealed_mnemonic=wallet.sealed_mnemonic, accounts=[ETHEREUM]
         )
         assert (again,) == wallet.accounts
-        key = WalletKey(wallet_id=WALLET, sealed=wallet.sealed_mnemonic, curve=Curve.SECP256K1, path=ETHEREUM.path)
+        key = WalletKey(
+            wallet_id=WALLET,
+            sealed=wallet.sealed_mnemonic,
+            curve=Curve.SECP256K1,
+            path=ETHEREUM.path,
+            public_key=bytes.fromhex(wallet.accounts[0].public_key),
+        )
         signing: dict[str, Any] = {**place, "key": key, "scheme": SignatureScheme.ECDSA, "messages": [bytes(32)]}
         assert await signer.sign(**signing) == await LOCAL.sign(**signing)
         alone = await signer.create_private_key(
             **place, private_key_id=WALLET, curve=Curve.ED25519, address_formats=[AddressFormat.SOLANA]
         )
-        standalone = StandaloneKey(private_key_id=WALLET, sealed=alone.sealed, curve=Curve.ED25519)
+        standalone = StandaloneKey(
+            private_key_id=WALLET,
+            sealed=alone.sealed,
+            curve=Curve.ED25519,
+            public_key=bytes.fromhex(alone.public_key),
+        )
         signing |= {"key": standalone, "scheme": SignatureScheme.ED25519, "messages": [b"x", b"y"]}
         assert await signer.sign(**signing) == await LOCAL.sign(**signing)
         (proof,) = await signer.prove(["{}"])

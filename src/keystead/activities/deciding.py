@@ -99,7 +99,6 @@ def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proo
 
 def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:
     """Everything the rules look at. The intent is the one that was sent, in its own version."""
-    given = {name: value for name, value in msgspec.structs.asdict(case.intent).items() if value is not None}
     owner = case.operation.owner
     return Facts(
         root_quorum=organization.profile.root_quorum,
@@ -107,7 +106,7 @@ def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts
         policies=_compiled(organization.policies),
         approvals=[_approval(proof) for proof in case.proofs if not _mfa_outstanding(case, organization, proof)],
         submitter_id=case.submitter_id,
-        activity=AskedActivity(type=case.activity_type, params=visible_params(case.activity_type, _plain(given))),
+        activity=_asked(case),
         now_ms=case.now_ms,
         owner_id=owner(case.intent) if owner else None,
         resources=_resources(case, organization),
@@ -135,13 +134,15 @@ def _approval(proof: Proof) -> Approval:
     )
 
 
-def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as the language knows them: text, numbers, lists of them."""
-    return {
+def _asked(case: Case) -> AskedActivity:
+    """The activity as policies see it, in values that their language knows: text, numbers, lists of them."""
+    intent = case.intent
+    given = {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in given.items()
-        if not isinstance(value, msgspec.Struct)
+        for name in intent.__struct_fields__
+        if (value := getattr(intent, name)) is not None and not isinstance(value, msgspec.Struct)
     }
+    return AskedActivity(type=case.activity_type, params=visible_params(case.activity_type, given))
 
 
 def _resources(case: Case, organization: Organization) -> Mapping[str, Any]:
@@ -156,9 +157,7 @@ def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatu
     user = organization.users.get(user_id)
     if user is None or not user.mfa_policies:
         return None
-    given = {name: value for name, value in msgspec.structs.asdict(case.intent).items() if value is not None}
-    asked = AskedActivity(type=case.activity_type, params=visible_params(case.activity_type, _plain(given)))
-    policy = mfa.enforced(user, condition_values(asked, _resources(case, organization)))
+    policy = mfa.enforced(user, condition_values(_asked(case), _resources(case, organization)))
     return None if policy is None else mfa.status(policy, user_id, case.proofs)
 
 

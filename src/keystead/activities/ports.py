@@ -59,20 +59,26 @@ class NewPrivateKey(msgspec.Struct, frozen=True):
 
 
 class WalletKey(msgspec.Struct, frozen=True, tag="wallet"):
-    """The key at `path` in a wallet whose mnemonic is `sealed`."""
+    """The key at `path` in a wallet whose mnemonic is `sealed`; `public_key` as in StandaloneKey."""
 
     wallet_id: str
     sealed: Sealed
     curve: Curve
     path: str
+    public_key: bytes
 
 
 class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
-    """A private key of its own, `sealed`."""
+    """A private key of its own, `sealed`.
+
+    `public_key` is the one on record, that its signatures must verify under: 33 or 65 bytes of SEC 1, or the 32 of
+    ed25519.
+    """
 
     private_key_id: str
     sealed: Sealed
     curve: Curve
+    public_key: bytes
 
 
 SigningKey = WalletKey | StandaloneKey

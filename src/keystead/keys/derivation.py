@@ -7,12 +7,15 @@ paths as text (`paths`), public keys (`curves`).
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
 from keystead.keys.paths import HARDENED, effective_segments
+from keystead.keys.short_hmac import hmac_sha512
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",
@@ -21,30 +24,73 @@ _MASTER_SALTS = {
 }
 
 
-def derive_private_key(curve: Curve, seed: bytes, segments: Sequence[int]) -> bytes:
+PARENTS_KEPT: Final = 4_096
+"""Public keys of parents that were used last: 33 bytes each, with their paths."""
+
+ParentKey = Callable[[Curve, tuple[int, ...], bytes], bytes]
+"""The public key, compressed, of the private key at a path of one wallet."""
+
+
+def computed_parent(curve: Curve, _: tuple[int, ...], private_key: bytes) -> bytes:
+    return public_key(curve, private_key).compressed
+
+
+class KnownParents:
+    """The public keys of parents, by wallet and path: nearly all that the private key of an account costs.
+
+    A public key without its chain code leads to no child, so nothing here needs to be kept secret.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[bytes, Curve, tuple[int, ...]], bytes] = OrderedDict()
+
+    def of(self, wallet: bytes) -> ParentKey:
+        """For the wallet that these bytes stand for: no others may ever stand for another seed."""
+        return partial(self._parent, wallet)
+
+    def _parent(self, wallet: bytes, curve: Curve, path: tuple[int, ...], private_key: bytes) -> bytes:
+        place = (wallet, curve, path)
+        known = self._kept.get(place)
+        if known is None:
+            known = self._kept[place] = computed_parent(curve, path, private_key)
+            if len(self._kept) > PARENTS_KEPT:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(place)
+        return known
+
+    def forget(self) -> None:
+        self._kept.clear()
+
+
+def derive_private_key(
+    curve: Curve, seed: bytes, segments: Sequence[int], parent_key: ParentKey = computed_parent
+) -> bytes:
     """The 32-byte private key at `segments` (as `paths.parse_path` gives them) under a 16 to 64-byte seed.
 
     On ed25519 every segment is derived hardened. With no segments: the master key.
     """
     key, chain_code = _master(curve, seed)
-    for segment in effective_segments(curve, segments):
-        key, chain_code = _child(curve, key, chain_code, segment)
+    path = effective_segments(curve, segments)
+    for depth, segment in enumerate(path):
+        parent = b"\0" + key if segment & HARDENED else parent_key(curve, path[:depth], key)
+        key, chain_code = _child(curve, key, chain_code, segment, parent)
     return key
 
 
 def _master(curve: Curve, seed: bytes) -> tuple[bytes, bytes]:
     order = GROUP_ORDERS.get(curve)
-    block = hmac.digest(_MASTER_SALTS[curve], seed, "sha512")
+    block = hmac_sha512(_MASTER_SALTS[curve], seed)
     while order is not None and not 0 < int.from_bytes(block[:PRIVATE_KEY_BYTES]) < order:
-        block = hmac.digest(_MASTER_SALTS[curve], block, "sha512")
+        block = hmac_sha512(_MASTER_SALTS[curve], block)
     return block[:PRIVATE_KEY_BYTES], block[PRIVATE_KEY_BYTES:]
 
 
-def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int) -> tuple[bytes, bytes]:
+def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: bytes) -> tuple[bytes, bytes]:
+    """`parent` is what stands for the parent in the hash: 33 bytes."""
     number = segment.to_bytes(4)
-    parent = b"\0" + key if segment & HARDENED else public_key(curve, key).compressed
     order = GROUP_ORDERS.get(curve)
-    block = hmac.digest(chain_code, parent + number, "sha512")
+    block = hmac_sha512(chain_code, parent + number)
     if order is None:
         return block[:PRIVATE_KEY_BYTES], block[PRIVATE_KEY_BYTES:]
     while True:
@@ -54,4 +100,4 @@ def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int) -> tuple[b
             return child.to_bytes(PRIVATE_KEY_BYTES), block[PRIVATE_KEY_BYTES:]
         # SLIP-10 hashes on where BIP-32 has no key at that number: about once in 2^32 steps on P-256, and on
         # secp256k1 too rarely (2^-127) for the two rules to ever differ.
-        block = hmac.digest(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number, "sha512")
+        block = hmac_sha512(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number)

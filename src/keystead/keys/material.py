@@ -21,7 +21,7 @@ from keystead.activities.ports import (
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.keys.addresses import address, require_encodable
 from keystead.keys.curves import public_key
-from keystead.keys.derivation import derive_private_key
+from keystead.keys.derivation import KnownParents, derive_private_key
 from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
 from keystead.keys.paths import parse_path
 from keystead.keys.sealing import DataKey, Purpose, SealContext
@@ -122,9 +122,10 @@ def keep_private_key(
     )
 
 
-def opened_key(data_key: DataKey, organization_id: str, key: SigningKey) -> bytes:
+def opened_key(data_key: DataKey, organization_id: str, key: SigningKey, parents: KnownParents) -> bytes:
     """The 32 bytes of a key that exists. Raises SealBroken."""
     if isinstance(key, WalletKey):
         seed = opened_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
-        return derive_private_key(key.curve, seed, parse_path(key.path))
+        # The ciphertext stands for the wallet: it has just been opened, so it is authentic and has this seed.
+        return derive_private_key(key.curve, seed, parse_path(key.path), parents.of(key.sealed.ciphertext))
     return data_key.open(key.sealed, private_key_context(organization_id, key.private_key_id))

@@ -5,6 +5,7 @@ Pure. Not here: what key a path leads to (`derivation`), whether a wallet alread
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ _TEXT_LENGTH_MAX = len("m") + DEPTH_MAX * len("/2147483647'")
 _SHOWN_LENGTH_MAX = 80
 
 
+@functools.lru_cache(maxsize=4096)
 def parse_path(path: str) -> tuple[int, ...]:
     """The segments of `path` from the root down, each below 2^32, bit 31 set where it is hardened.
 

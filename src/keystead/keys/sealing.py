@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hmac
 import os
 import re
 from abc import ABC, abstractmethod
@@ -21,6 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from keystead.activities.ports import Sealed
+from keystead.keys.short_hmac import hmac_sha256
 
 KEY_BYTES: Final = 32
 _NONCE_BYTES = 12
@@ -76,7 +76,7 @@ class _SealingKey:
             raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(secret)}")
         self._secret = secret
         self._aead = AESGCM(secret)
-        self.key_id = hmac.digest(secret, self._key_id_label, "sha256")[:_KEY_ID_BYTES].hex()
+        self.key_id = hmac_sha256(secret, self._key_id_label)[:_KEY_ID_BYTES].hex()
 
     @classmethod
     def generate(cls) -> Self:
@@ -195,5 +195,4 @@ def data_key_context(organization_id: str) -> SealContext:
 def associated_data(key_id: str, context: SealContext) -> bytes:
     """Each part behind its length in four bytes, so that no two contexts share an encoding."""
     parts = (_SCHEME, key_id, context.organization_id, context.record_id, context.purpose)
-    encoded = (part.encode() for part in parts)
-    return b"".join(len(part).to_bytes(4) + part for part in encoded)
+    return b"".join([len(part).to_bytes(4) + part for part in map(str.encode, parts)])

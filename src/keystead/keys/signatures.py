@@ -1,11 +1,13 @@
 """Signatures of the three curves: ECDSA, Schnorr (BIP-340, BIP-341) and Ed25519.
 
 Pure. Each is verified before it is returned, so that a fault of the machine cannot leak a key through a wrong
-signature. Not here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
+signature; and under the public key that is on record, so that none is by another key than the caller named. Not
+here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Sequence
@@ -24,50 +26,60 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
 from keystead.api.errors import Internal, InvalidRequest
+from keystead.keys import libsecp256k1
 from keystead.keys.curves import GROUP_ORDERS
+from keystead.keys.libsecp256k1 import DIGEST_BYTES, PUBLIC_KEYS_KEPT
 
-DIGEST_BYTES: Final = 32
 _HALF: Final = 32
 _PREHASHED = Prehashed(hashes.SHA256())
 _DETERMINISTIC = ec.ECDSA(_PREHASHED, deterministic_signing=True)
+_ECDSA = ec.ECDSA(_PREHASHED)
 
 _Sign = Callable[[bytes], Signature]
 
 
+class SignatureUnverified(Internal):
+    """A signature just made is wrong, or by another key than it should be. It was thrown away."""
+
+
 def sign(
-    curve: Curve, private_key: bytes, scheme: SignatureScheme, messages: Sequence[bytes]
+    curve: Curve,
+    private_key: bytes,
+    scheme: SignatureScheme,
+    messages: Sequence[bytes],
+    *,
+    public_key: bytes,
 ) -> tuple[Signature, ...]:
     """One signature per message, in their order, under the 32 bytes of `private_key`.
 
-    Raises InvalidRequest for a scheme that the curve does not have and for a digest that is not 32 bytes.
+    `public_key` is what each must verify under: 33 or 65 bytes of SEC 1, or the 32 of ed25519.
+
+    Raises InvalidRequest for a scheme that the curve does not have and for a digest that is not 32 bytes;
+    SignatureUnverified, with none of them returned, if one does not verify.
     """
     signer_of = _SIGNERS.get((curve, scheme))
     if signer_of is None:
         raise InvalidRequest(f"a key of {curve} cannot sign with the scheme {scheme}")
     if scheme is not SignatureScheme.ED25519 and (odd := [m for m in messages if len(m) != DIGEST_BYTES]):
         raise InvalidRequest(f"a digest to sign has {DIGEST_BYTES} bytes, not {len(odd[0])}")
-    signer = signer_of(private_key)
+    signer = signer_of(private_key, public_key)
     return tuple(signer(message) for message in messages)
 
 
-def _secp256k1(private_key: bytes) -> _Sign:
-    key = coincurve.PrivateKey(private_key)
-    public_key = key.public_key.format()
-
+def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
     def signature(digest: bytes) -> Signature:
-        signed = key.sign_recoverable(digest, hasher=None)  # RFC 6979, low s
-        recovered = coincurve.PublicKey.from_signature_and_message(signed, digest, hasher=None)
-        _require(recovered.format() == public_key and signed[64] < 2)
-        return Signature(signed[:_HALF], signed[_HALF:64], signed[64])
+        signed, recovery_id = libsecp256k1.sign_recoverable(private_key, digest)
+        _require(libsecp256k1.verifies(public_key, signed, digest) and recovery_id < 2)
+        return Signature(signed[:_HALF], signed[_HALF:], recovery_id)
 
     return signature
 
 
-def _p256(private_key: bytes) -> _Sign:
+def _p256(private_key: bytes, public_key: bytes) -> _Sign:
     order = GROUP_ORDERS[Curve.P256]
     scalar = int.from_bytes(private_key)
     key = ec.derive_private_key(scalar, ec.SECP256R1())
-    public_key = key.public_key()
+    verifier = _p256_public_key(public_key)
 
     def signature(digest: bytes) -> Signature:
         r, s = decode_dss_signature(key.sign(digest, _DETERMINISTIC))
@@ -77,7 +89,7 @@ def _p256(private_key: bytes) -> _Sign:
         if s > order // 2:
             s, parity = order - s, parity ^ 1
         try:
-            public_key.verify(encode_dss_signature(r, s), digest, ec.ECDSA(_PREHASHED))
+            verifier.verify(encode_dss_signature(r, s), digest, _ECDSA)
         except InvalidSignature:
             _require(False)
         return Signature(r.to_bytes(_HALF), s.to_bytes(_HALF), parity)
@@ -85,20 +97,32 @@ def _p256(private_key: bytes) -> _Sign:
     return signature
 
 
-def _schnorr(private_key: bytes) -> _Sign:
-    key = coincurve.PrivateKey(private_key)
-    public_key = coincurve.PublicKeyXOnly.from_valid_secret(private_key)
+@functools.lru_cache(maxsize=PUBLIC_KEYS_KEPT)
+def _p256_public_key(public_key: bytes) -> ec.EllipticCurvePublicKey:
+    return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public_key)
+
+
+def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
+    verifier = coincurve.PublicKeyXOnly(public_key[1 : 1 + _HALF])
 
     def signature(digest: bytes) -> Signature:
-        signed = key.sign_schnorr(digest, os.urandom(_HALF))
-        _require(public_key.verify(signed, digest))
+        signed = libsecp256k1.sign_schnorr(private_key, digest, os.urandom(_HALF))
+        _require(verifier.verify(signed, digest))
         return Signature(signed[:_HALF], signed[_HALF:])
 
     return signature
 
 
-def _schnorr_key_path(private_key: bytes) -> _Sign:
-    return _schnorr(taproot_private_key(private_key))
+def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
+    return _schnorr(taproot_private_key(private_key), _taproot_public_key(public_key[1 : 1 + _HALF]))
+
+
+@functools.lru_cache(maxsize=PUBLIC_KEYS_KEPT)
+def _taproot_public_key(internal_key: bytes) -> bytes:
+    """The output key of an internal one (32 bytes, x only), 33 bytes (BIP-341)."""
+    tweak = taproot_tweak(internal_key).to_bytes(_HALF)
+    output: bytes = coincurve.PublicKey(b"\x02" + internal_key).add(tweak).format()
+    return output
 
 
 def taproot_private_key(private_key: bytes) -> bytes:
@@ -117,14 +141,14 @@ def taproot_tweak(internal_key: bytes) -> int:
     return int.from_bytes(hashlib.sha256(tag + tag + internal_key).digest())
 
 
-def _ed25519(private_key: bytes) -> _Sign:
+def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:
     key = ed25519.Ed25519PrivateKey.from_private_bytes(private_key)
-    public_key = key.public_key()
+    verifier = ed25519.Ed25519PublicKey.from_public_bytes(public_key)
 
     def signature(message: bytes) -> Signature:
         signed = key.sign(message)
         try:
-            public_key.verify(signed, message)
+            verifier.verify(signed, message)
         except InvalidSignature:
             _require(False)
         return Signature(signed[:_HALF], signed[_HALF:])
@@ -134,10 +158,10 @@ def _ed25519(private_key: bytes) -> _Sign:
 
 def _require(verified: bool) -> None:
     if not verified:
-        raise Internal("a signature just made does not verify; it was thrown away")
+        raise SignatureUnverified("a signature just made does not verify; it was thrown away")
 
 
-_SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes], _Sign]]] = {
+_SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes, bytes], _Sign]]] = {
     (Curve.SECP256K1, SignatureScheme.ECDSA): _secp256k1,
     (Curve.SECP256K1, SignatureScheme.SCHNORR): _schnorr,
     (Curve.SECP256K1, SignatureScheme.SCHNORR_KEY_PATH): _schnorr_key_path,

@@ -1,7 +1,8 @@
 """The signer in the process of the server: makes wallets and keys, derives accounts, signs.
 
 The only door to plaintext key material. A data key is opened for one call and then dropped: opening it takes
-microseconds, so none is kept. Not here: whether a caller may ask, and where sealed values are stored.
+microseconds, so none is kept. Of wallets, only public keys are. Not here: whether a caller may ask, and where
+sealed values are stored.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from keystead.api.errors import Internal
 from keystead.api.records import AppProof
 from keystead.keys.bundles import BundleKey
 from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
+from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
 from keystead.keys.importing import new_target, opened_message, read_phrase, read_private_key
 from keystead.keys.material import (
@@ -48,7 +50,7 @@ from keystead.keys.material import (
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.proof_key import ProofKey
 from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
-from keystead.keys.signatures import sign
+from keystead.keys.signatures import SignatureUnverified, sign
 from keystead.organizations.organization import ImportKind, ImportTarget
 
 _PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
@@ -78,6 +80,7 @@ class LocalSigner:
     ) -> None:
         self._master_key = master_key
         self._entropy = entropy
+        self._parents = KnownParents()
         self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, _PROOF_KEY_CONTEXT))
         self._bundle_key = None
         if bundle_key is not None:
@@ -183,7 +186,12 @@ class LocalSigner:
     ) -> tuple[Signature, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the key."""
         opened = self._master_key.open_data_key(data_key, organization_id)
-        return sign(key.curve, opened_key(opened, organization_id, key), scheme, messages)
+        private_key = opened_key(opened, organization_id, key, self._parents)
+        try:
+            return sign(key.curve, private_key, scheme, messages, public_key=key.public_key)
+        except SignatureUnverified as wrong:
+            self._parents.forget()  # a parent's key may have come out wrong, and would be wrong the next time, too
+            raise Internal(wrong.message) from None
 
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""
@@ -265,7 +273,8 @@ class LocalSigner:
         bundle_key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
 
         def exported() -> str:
-            return bundle_key.export_bundle(organization_id, opened_key(opened, organization_id, key), target)
+            secret = opened_key(opened, organization_id, key, KnownParents())  # of its own: this is another thread
+            return bundle_key.export_bundle(organization_id, secret, target)
 
         return await asyncio.to_thread(exported)
 

@@ -122,7 +122,13 @@ async def export_wallet_account(
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=WalletKey(account.wallet_id, found.sealed_mnemonic, account.curve, account.path),
+        key=WalletKey(
+            account.wallet_id,
+            found.sealed_mnemonic,
+            account.curve,
+            account.path,
+            bytes.fromhex(account.public_key or ""),
+        ),
         target=_target(intent.target_public_key),
     )
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
@@ -176,7 +182,12 @@ async def export_private_key(
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=StandaloneKey(private_key.private_key_id, execution.gathered, private_key.curve),
+        key=StandaloneKey(
+            private_key.private_key_id,
+            execution.gathered,
+            private_key.curve,
+            bytes.fromhex(private_key.public_key),
+        ),
         target=_target(intent.target_public_key),
     )
     return Outcome(

@@ -101,9 +101,10 @@ def _found(sealed: Sealed | None, organization: Organization, sign_with: str) ->
 
 
 def _account_key(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
+    public_key = bytes.fromhex(account.public_key or "")
     return NamedKey(
-        key=WalletKey(wallet.wallet_id, sealed, account.curve, account.path),
-        party=_party(account, bytes.fromhex(account.public_key or ""), account.address_format, account.address),
+        key=WalletKey(wallet.wallet_id, sealed, account.curve, account.path, public_key),
+        party=_party(account, public_key, account.address_format, account.address),
         keywords={"wallet": wallet_facts(wallet), "wallet_account": wallet_account_facts(account)},
     )
 
@@ -111,11 +112,12 @@ def _account_key(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> Name
 def _private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
     forms = possible_forms(sign_with)
     named = next((each for each in key.addresses if stored_form(each.format, each.address) in forms), None)
+    public_key = bytes.fromhex(key.public_key)
     return NamedKey(
-        key=StandaloneKey(key.private_key_id, sealed, key.curve),
+        key=StandaloneKey(key.private_key_id, sealed, key.curve, public_key),
         party=_party(
             key,
-            bytes.fromhex(key.public_key),
+            public_key,
             named.format if named else None,
             named.address if named else None,
         ),

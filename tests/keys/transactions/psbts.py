@@ -176,7 +176,9 @@ def unsigned_psbt(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int
 
 
 def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> tuple[Signature, ...]:
-    return sign(Curve.SECP256K1, private.secret, parsed.scheme, parsed.messages)
+    return sign(
+        Curve.SECP256K1, private.secret, parsed.scheme, parsed.messages, public_key=private.public_key.format()
+    )
 
 
 def verify(psbt_signed: bytes, spent: Sequence[Spent], tx: Tx) -> None:

@@ -27,7 +27,9 @@ VECTORS = {vector["id"]: vector for vector in SIGNING["ethereumTransactions"]}
 
 
 def signed(transaction: UnsignedTransaction) -> bytes:
-    made = sign(Curve.SECP256K1, PRIVATE_KEY, transaction.scheme, transaction.messages)
+    made = sign(
+        Curve.SECP256K1, PRIVATE_KEY, transaction.scheme, transaction.messages, public_key=SIGNER.compressed
+    )
     return transaction.assemble(made)
 
 

@@ -28,7 +28,7 @@ def test_vector(name: str) -> None:
     vector = VECTORS[name]
     parsed = parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER)
     assert [message.hex() for message in parsed.messages] == [vector["digest"]]
-    (signature,) = sign(Curve.SECP256K1, PRIVATE_KEY, parsed.scheme, parsed.messages)
+    (signature,) = sign(Curve.SECP256K1, PRIVATE_KEY, parsed.scheme, parsed.messages, public_key=SIGNER.compressed)
     made = parsed.assemble([signature])
     if "signedTransaction" in vector:
         assert made.hex() == vector["signedTransaction"]
@@ -130,7 +130,9 @@ def test_mutated_bytes_are_refused_or_mean_themselves() -> None:
             except InvalidRequest:
                 continue
             parsed.facts({})
-            made = parsed.assemble(sign(Curve.SECP256K1, PRIVATE_KEY, parsed.scheme, parsed.messages))
+            made = parsed.assemble(
+                sign(Curve.SECP256K1, PRIVATE_KEY, parsed.scheme, parsed.messages, public_key=SIGNER.compressed)
+            )
             assert list(rlp.decode(made[1:]))[:-1] == list(rlp.decode(unsigned[1:]))
             accepted += 1
     assert accepted > 30
