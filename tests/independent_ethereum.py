@@ -11,8 +11,8 @@ import sys
 _limit = sys.getrecursionlimit()
 
 from eth_account import Account  # noqa: E402
-from eth_account.messages import encode_typed_data  # noqa: E402
+from eth_account.messages import encode_defunct, encode_typed_data  # noqa: E402
 
 sys.setrecursionlimit(_limit)
 
-__all__ = ["Account", "encode_typed_data"]
+__all__ = ["Account", "encode_defunct", "encode_typed_data"]

@@ -7,7 +7,6 @@ import urllib.request
 from typing import Any
 
 import pytest
-from eth_account.messages import encode_defunct
 from solders.hash import Hash
 from solders.message import Message
 from solders.pubkey import Pubkey
@@ -18,7 +17,7 @@ from solders.transaction import Transaction
 from tests import bundles
 from tests.clients.live import Live
 from tests.clients.test_python_client import ETHEREUM, SOLANA, api_key, client_with, new_key, sdk, unique
-from tests.independent_ethereum import Account
+from tests.independent_ethereum import Account, encode_defunct
 
 pytestmark = pytest.mark.xdist_group("python-client")  # with its sisters, so that one process imports the client
 

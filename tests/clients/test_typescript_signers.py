@@ -16,14 +16,13 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
-from eth_account.messages import encode_defunct
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import Transaction, VersionedTransaction
 
 from tests.clients.live import Live
 from tests.clients.test_typescript import HERE, node
-from tests.independent_ethereum import Account, encode_typed_data
+from tests.independent_ethereum import Account, encode_defunct, encode_typed_data
 
 
 def _message(seen: dict[str, Any]) -> None:

@@ -58,7 +58,8 @@ def signature_of(
 ) -> Signature:
     check_combination(curve, encoding, hashed)
     read = read_payload(payload, encoding, hashed, "parameters.payload")
-    (made,) = sign(curve, secret, scheme_of(curve, form), [read.message])
+    expected = public_key(curve, secret).compressed
+    (made,) = sign(curve, secret, scheme_of(curve, form), [read.message], public_key=expected)
     return made
 
 
