@@ -32,7 +32,7 @@ test: .venv/.installed-dev $(CLIENTS)/node_modules/.package-lock.json
 	$(BIN)/ruff format --quiet --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(TESTS)
 
 bench: .venv/.installed-bench
 	@$(BIN)/python -m bench

@@ -35,9 +35,6 @@ SOLANA = {
 }
 
 
-pytestmark = pytest.mark.xdist_group("python-client")  # one worker, so that one process imports the client
-
-
 def sdk() -> Any:
     """The published client and its models. Imported late: it takes ten seconds, which collecting must not."""
     return importlib.import_module("turnkey_http")

@@ -13,8 +13,6 @@ import pytest
 from tests.clients.live import Live
 from tests.clients.test_python_client import api_key, client_with, new_key, sdk, unique
 
-pytestmark = pytest.mark.xdist_group("python-client")  # with its sister, so that one process imports the client
-
 PERMISSION = "You don't have sufficient permissions"
 
 

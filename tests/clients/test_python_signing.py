@@ -19,8 +19,6 @@ from tests.clients.live import Live
 from tests.clients.test_python_client import ETHEREUM, SOLANA, api_key, client_with, new_key, sdk, unique
 from tests.independent_ethereum import Account, encode_defunct
 
-pytestmark = pytest.mark.xdist_group("python-client")  # with its sisters, so that one process imports the client
-
 PHRASE = "abandon " * 11 + "about"
 PHRASE_ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 PHRASE_KEY = "1ab42cc412b618bdea3a599e3c9bae199ebf030895b039e9db1e30dafb12b727"

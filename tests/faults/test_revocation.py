@@ -12,8 +12,6 @@ from tests.callers import Caller, answered, api_key_params, refusal, unique
 from tests.furniture import policy_params
 from tests.servers import Server
 
-pytestmark = pytest.mark.xdist_group("two-servers")  # one worker, so that there are two servers
-
 ROUNDS = 4
 
 

@@ -24,8 +24,6 @@ from tests.faults.company import (
 )
 from tests.servers import Server
 
-pytestmark = pytest.mark.xdist_group("two-servers")  # one worker, so that there are two servers
-
 ROUNDS = 4
 COMPLETED, REJECTED, OPEN = (f"ACTIVITY_STATUS_{end}" for end in ("COMPLETED", "REJECTED", "CONSENSUS_NEEDED"))
 SELECTIONS = {"approve_activity": "VOTE_SELECTION_APPROVED", "reject_activity": "VOTE_SELECTION_REJECTED"}

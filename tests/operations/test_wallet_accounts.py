@@ -151,9 +151,13 @@ def test_more_accounts_of_a_wallet_until_the_last_page(caller: Caller) -> None:
 
 def test_one_path_asked_for_by_many_at_once(caller: Caller) -> None:
     wallet = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": []})
-    asked = {"walletId": wallet["walletId"], "accounts": [ETHEREUM_ACCOUNT]}
+    # Each with a name of its own: equal bytes within one millisecond would be one activity.
+    asked = [
+        {"walletId": wallet["walletId"], "accounts": [{**ETHEREUM_ACCOUNT, "name": unique("account")}]}
+        for _ in range(8)
+    ]
     with ThreadPoolExecutor(8) as threads:
-        responses = list(threads.map(lambda _: caller.submit("create_wallet_accounts", asked), range(8)))
+        responses = list(threads.map(lambda one: caller.submit("create_wallet_accounts", one), asked))
     refused = [refusal(response) for response in responses if response.status_code != 200]
     assert len(refused) == 7
     assert {(status, message[:12]) for status, message in refused} == {(400, "invalid path")}

@@ -15,8 +15,6 @@ from tests.callers import refusal
 from tests.examples import SUBMISSIONS
 from tests.server.world import Somebody, World
 
-pytestmark = pytest.mark.xdist_group("world")  # one worker, so that there is one world
-
 DENIED = (403, "type.googleapis.com/errors.v1.PolicyEnginePermissionError")
 UNKNOWN = (401, "PUBLIC_KEY_NOT_FOUND")
 NOT_HERE = (400, "ORGANIZATION_MISMATCH")

@@ -13,6 +13,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from tests.callers import SDK_FORM, Caller
+from tests.clients.test_python_client import unique
 from tests.examples import SUBMISSIONS
 from tests.furniture import ERC20_TRANSFER, IDL, Furniture, interface_params
 from tests.servers import Installation, Server
@@ -136,10 +137,11 @@ def listed_user(caller: Caller, user_id: str) -> Any:
     return user
 
 
-def test_list_wallets(caller: Caller, furniture: Furniture) -> None:
+def test_list_wallets(caller: Caller) -> None:
+    made = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": []})
     answer = caller.asked("list_wallets")
     assert mismatches({"wallets": [WALLET]}, answer) == []
-    (wallet,) = (wallet for wallet in answer["wallets"] if wallet["walletId"] == furniture.wallet_id)
+    (wallet,) = (wallet for wallet in answer["wallets"] if wallet["walletId"] == made["walletId"])
     assert (wallet["exported"], wallet["imported"], wallet["createdAt"]) == (False, False, wallet["updatedAt"])
 
 

@@ -10,8 +10,6 @@ from tests.examples import NEVER_FOUND, QUERIES
 from tests.server.test_adversaries import ADVERSARIES
 from tests.server.world import Somebody, World
 
-pytestmark = pytest.mark.xdist_group("world")  # one worker, so that there is one world
-
 READERS = (
     "a root user of the parent",
     "a user of the parent",

@@ -15,8 +15,6 @@ from tests.passkeys import SoftPasskey
 from tests.server.world import new_sub_organization
 from tests.servers import found_installation, running
 
-pytestmark = pytest.mark.xdist_group("parent")  # one worker, so that there is one parent
-
 COUNT = 13
 
 
