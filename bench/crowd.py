@@ -5,7 +5,6 @@ Here: small organizations (one user with a key, two wallets) as rows of the stor
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from keystead.api.enums import ApiKeyCurve
 from keystead.api.identifiers import new_id
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet
+from keystead.keys import sealing
 from keystead.keys.master_key import load
-from keystead.keys.signer import LocalSigner
+from keystead.keys.sealing import MasterKey
 from keystead.organizations.credentials import new_api_key
 from keystead.organizations.lookups import lookups
 from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
@@ -43,18 +43,18 @@ def settle(installation: Installation, members: Sequence[Member]) -> None:
 
 
 def _batches(master_key_file: Path, members: Sequence[Member]) -> Iterator[Batch]:
-    signer = LocalSigner(load(master_key_file))
+    master_key = load(master_key_file)
     for begin in range(0, len(members), _AT_ONCE):
-        yield asyncio.run(_rows(signer, members[begin : begin + _AT_ONCE]))
+        yield _rows(master_key, members[begin : begin + _AT_ONCE])
 
 
-async def _rows(signer: LocalSigner, members: Sequence[Member]) -> list[tuple[str, Row]]:
+def _rows(master_key: MasterKey, members: Sequence[Member]) -> list[tuple[str, Row]]:
     rows: list[tuple[str, Row]] = []
     for organization_id, key in members:
         user = _user(key)
         records: list[Record] = [
             Profile(name="One of many", root_quorum=RootQuorum(1, (user.user_id,)), created_at=_MADE_AT),
-            DataKey(await signer.new_data_key(organization_id)),
+            DataKey(master_key.seal_data_key(sealing.DataKey.generate(), organization_id)),
             user,
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]
