@@ -264,6 +264,24 @@ def test_bad_bundle(change: Any, kind: str, caller: Caller, signer: str, server:
     assert open_targets(server, caller) == before
 
 
+@pytest.mark.parametrize(
+    ("curve", "formats"),
+    [
+        (Curve.ED25519, ["ADDRESS_FORMAT_SOLANA", "ADDRESS_FORMAT_SOLANA"]),
+        (Curve.ED25519, ["ADDRESS_FORMAT_ETHEREUM"]),
+    ],
+    ids=["one twice", "of another curve"],
+)
+def test_bad_formats(curve: Curve, formats: list[str], caller: Caller, signer: str) -> None:
+    """As where a key is made here, and before its bundle is opened."""
+    bundle = sealed(caller, signer, b"\7" * 32, "private_key")
+    status, message = refusal(caller.submit("import_private_key", key_params(caller, bundle, curve, *formats)))
+    assert status == 400
+    assert message.startswith("invalid address format")
+    assert "`parameters.addressFormats`" in message
+    assert caller.result("import_private_key", key_params(caller, bundle, curve))["addresses"] == []
+
+
 def test_bundle_too_long(caller: Caller) -> None:
     status, message = refusal(caller.submit("import_wallet", wallet_params(caller, "0" * 8_193)))
     assert status == 400

@@ -84,7 +84,7 @@ class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
 SigningKey = WalletKey | StandaloneKey
 
 
-class BundleSigner(msgspec.Struct, frozen=True):
+class BundleSigner(msgspec.Struct, frozen=True, rename="camel"):
     """The public halves of the key that signs bundles, in the text forms in which clients are told of it.
 
     Lower-case hex: `signing_public_key` of 65 bytes, `composite_public_key` of 130, the encryption key first.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from typing import Annotated
 
+import msgspec
 import typer
 
 from keystead.activities.ports import BundleSigner
+from keystead.api.rendering import encode
 from keystead.cli.failure import Failure
 from keystead.cli.master_keys import new_master, rotate
 from keystead.server.service import NotReady, open_checked
@@ -42,12 +43,7 @@ def bundle_signer(
         signer = asyncio.run(_signer_of(from_environment({**os.environ, **flags})))
     except (SettingsError, NotReady) as refused:
         raise Failure(str(refused)) from None
-    print(
-        json.dumps(
-            {"signingPublicKey": signer.signing_public_key, "compositePublicKey": signer.composite_public_key},
-            indent=2,
-        )
-    )
+    print(msgspec.json.format(encode(signer)).decode())
 
 
 async def _signer_of(settings: Settings) -> BundleSigner:

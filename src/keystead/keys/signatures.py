@@ -114,12 +114,12 @@ def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
 
 
 def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
-    return _schnorr(taproot_private_key(private_key), _taproot_public_key(public_key[1 : 1 + _HALF]))
+    return _schnorr(taproot_private_key(private_key), taproot_public_key(public_key[1 : 1 + _HALF]))
 
 
 @functools.lru_cache(maxsize=PUBLIC_KEYS_KEPT)
-def _taproot_public_key(internal_key: bytes) -> bytes:
-    """The output key of an internal one (32 bytes, x only), 33 bytes (BIP-341)."""
+def taproot_public_key(internal_key: bytes) -> bytes:
+    """The output key of an internal one (32 bytes, x only) without scripts, 33 bytes (BIP-341)."""
     tweak = taproot_tweak(internal_key).to_bytes(_HALF)
     output: bytes = coincurve.PublicKey(b"\x02" + internal_key).add(tweak).format()
     return output

@@ -53,9 +53,9 @@ from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealCont
 from keystead.keys.signatures import SignatureUnverified, sign
 from keystead.organizations.organization import ImportKind, ImportTarget
 
-_PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
-_BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
-_CHECK_CONTEXT = SealContext(Purpose.CHECK)
+PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
+BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
+CHECK_CONTEXT = SealContext(Purpose.CHECK)
 _CHECK_TEXT = b"keystead"
 
 
@@ -81,10 +81,10 @@ class LocalSigner:
         self._master_key = master_key
         self._entropy = entropy
         self._parents = KnownParents()
-        self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, _PROOF_KEY_CONTEXT))
+        self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, PROOF_KEY_CONTEXT))
         self._bundle_key = None
         if bundle_key is not None:
-            self._bundle_key = BundleKey(master_key.open(bundle_key, _BUNDLE_KEY_CONTEXT))
+            self._bundle_key = BundleKey(master_key.open(bundle_key, BUNDLE_KEY_CONTEXT))
 
     @property
     def master_key_id(self) -> str:
@@ -92,22 +92,22 @@ class LocalSigner:
 
     def check_value(self) -> Sealed:
         """A constant sealed under the master key, to be stored beside the data and tried at the next start."""
-        return self._master_key.seal(_CHECK_TEXT, _CHECK_CONTEXT)
+        return self._master_key.seal(_CHECK_TEXT, CHECK_CONTEXT)
 
     def opens(self, check: Sealed) -> bool:
         """Whether this master key sealed `check`, and so fits the data stored beside it."""
         try:
-            return self._master_key.open(check, _CHECK_CONTEXT) == _CHECK_TEXT
+            return self._master_key.open(check, CHECK_CONTEXT) == _CHECK_TEXT
         except SealBroken:
             return False
 
     def new_proof_key(self) -> Sealed:
         """Two fresh P-256 scalars (encryption, signing; 32 bytes each) sealed under the master key."""
-        return self._master_key.seal(self._two_p256_keys(), _PROOF_KEY_CONTEXT)
+        return self._master_key.seal(self._two_p256_keys(), PROOF_KEY_CONTEXT)
 
     def new_bundle_key(self) -> Sealed:
         """As `new_proof_key`: the key that signs bundles."""
-        return self._master_key.seal(self._two_p256_keys(), _BUNDLE_KEY_CONTEXT)
+        return self._master_key.seal(self._two_p256_keys(), BUNDLE_KEY_CONTEXT)
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return self._master_key.seal_data_key(DataKey.generate(), organization_id)

@@ -13,10 +13,11 @@ from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, WalletAccountParams
-from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
+from keystead.api.records import PrivateKeyAddress, Wire
 from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
 from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_request
+from keystead.operations.private_keys import check_formats, private_key_record
 from keystead.operations.wallets import check_new_wallet, keep_wallet
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
@@ -159,6 +160,7 @@ async def import_private_key(
         ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
         "parameters.privateKeyName",
     )
+    check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
     made = await execution.signer.import_private_key(
         organization_id=organization.id,
@@ -169,21 +171,8 @@ async def import_private_key(
         curve=intent.curve,
         address_formats=intent.address_formats,
     )
-    now = Timestamp.from_ms(execution.now_ms)
-    private_key = PrivateKey(
-        private_key_id=private_key_id,
-        public_key=made.private_key.public_key,
-        private_key_name=intent.private_key_name,
-        curve=intent.curve,
-        addresses=tuple(
-            PrivateKeyAddress(format=address_format, address=address)
-            for address_format, address in zip(intent.address_formats, made.private_key.addresses, strict=True)
-        ),
-        private_key_tags=(),
-        created_at=now,
-        updated_at=now,
-        exported=False,
-        imported=True,
+    private_key = private_key_record(
+        execution, private_key_id, intent.private_key_name, intent, made.private_key, (), imported=True
     )
     return Outcome(
         result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),

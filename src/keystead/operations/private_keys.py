@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import Meta
 
 from keystead.activities.activity import Execution, Outcome
+from keystead.activities.ports import NewPrivateKey
 from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
@@ -81,8 +82,7 @@ async def create_private_keys(
         check_unique(params.private_key_name, names, f"{field}.privateKeyName")
         names.append((params.private_key_name, f"`{field}` too"))
         check_tags(organization, TagType.PRIVATE_KEY, params.private_key_tags, f"{field}.privateKeyTags")
-        _check_formats(params, f"{field}.addressFormats")
-    now = Timestamp.from_ms(execution.now_ms)
+        check_formats(params.curve, params.address_formats, f"{field}.addressFormats")
     keys: list[PrivateKey] = []
     secrets: list[SealedSecret] = []
     for params in asked:
@@ -94,21 +94,10 @@ async def create_private_keys(
             curve=params.curve,
             address_formats=params.address_formats,
         )
+        tags = tuple(dict.fromkeys(params.private_key_tags))
         keys.append(
-            PrivateKey(
-                private_key_id=private_key_id,
-                public_key=made.public_key,
-                private_key_name=params.private_key_name,
-                curve=params.curve,
-                addresses=tuple(
-                    PrivateKeyAddress(format=address_format, address=address)
-                    for address_format, address in zip(params.address_formats, made.addresses, strict=True)
-                ),
-                private_key_tags=tuple(dict.fromkeys(params.private_key_tags)),
-                created_at=now,
-                updated_at=now,
-                exported=False,
-                imported=False,
+            private_key_record(
+                execution, private_key_id, params.private_key_name, params, made, tags, imported=False
             )
         )
         secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.sealed))
@@ -121,12 +110,51 @@ async def create_private_keys(
     )
 
 
-def _check_formats(params: PrivateKeyParams, field: str) -> None:
-    if len(set(params.address_formats)) != len(params.address_formats):
+class _Shape(Protocol):
+    """What the intents of making and of importing a private key have in common."""
+
+    @property
+    def curve(self) -> Curve: ...
+    @property
+    def address_formats(self) -> tuple[AddressFormat, ...]: ...
+
+
+def private_key_record(
+    execution: Execution,
+    private_key_id: str,
+    name: str,
+    shape: _Shape,
+    made: NewPrivateKey,
+    tags: tuple[str, ...],
+    *,
+    imported: bool,
+) -> PrivateKey:
+    """The record of a key that the signer has just sealed."""
+    now = Timestamp.from_ms(execution.now_ms)
+    return PrivateKey(
+        private_key_id=private_key_id,
+        public_key=made.public_key,
+        private_key_name=name,
+        curve=shape.curve,
+        addresses=tuple(
+            PrivateKeyAddress(format=address_format, address=address)
+            for address_format, address in zip(shape.address_formats, made.addresses, strict=True)
+        ),
+        private_key_tags=tags,
+        created_at=now,
+        updated_at=now,
+        exported=False,
+        imported=imported,
+    )
+
+
+def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
+    """Raise InvalidRequest, naming the field, if one is there twice or is none of the curve's."""
+    if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
-    for address_format in params.address_formats:
+    for address_format in address_formats:
         try:
-            require_encodable(params.curve, address_format)
+            require_encodable(curve, address_format)
         except ServiceError as refused:
             raise type(refused)(f"{refused.message} (field `{field}`)") from None
 

@@ -1,4 +1,4 @@
-"""When two spellings are one address: the form in which addresses are stored to be found again.
+"""When two spellings are one address: the form in which addresses are stored to be found again; EIP-55.
 
 Pure. Not here: how an address is made from a key (`keys.addresses`).
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+
+from eth_hash.auto import keccak
 
 from keystead.api.enums import AddressFormat
 
@@ -32,6 +34,15 @@ _EXACT_MARK, _ANY_CASE_MARK, _TON_MARK = "=", "~", "ton:"
 _TON_TAGS = frozenset({0x11, 0x51, 0x91, 0xD1})
 _TON_FRIENDLY = re.compile(r"[A-Za-z0-9+/_-]{48}")
 _TON_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})")
+
+
+def eip55(digits: str) -> str:
+    """40 hex digits in lower case, with their letters cased as checksum: upper where the keccak-256 of the text has
+    a hex digit above 7."""
+    digest = keccak(digits.encode()).hex()
+    return "".join(
+        letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
+    )
 
 
 def stored_form(address_format: AddressFormat, address: str) -> str:

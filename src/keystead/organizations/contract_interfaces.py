@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from eth_hash.auto import keccak
 from solders.pubkey import Pubkey
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
+from keystead.organizations.addresses import eip55
 from keystead.organizations.interface_formats import check_abi, check_idl
 from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, contract_key
@@ -51,18 +51,10 @@ def _check_ethereum_address(address: str) -> None:
     if not _ETHEREUM_ADDRESS.fullmatch(address):
         raise _bad_address(address, "expected 0x and 40 hex digits")
     digits = address[2:]
-    if digits not in (digits.lower(), digits.upper()) and digits != _eip55(digits.lower()):
+    if digits not in (digits.lower(), digits.upper()) and digits != eip55(digits.lower()):
         raise _bad_address(
-            address, f"its letter case fails the EIP-55 checksum; expected 0x{_eip55(digits.lower())}"
+            address, f"its letter case fails the EIP-55 checksum; expected 0x{eip55(digits.lower())}"
         )
-
-
-def _eip55(digits: str) -> str:
-    """EIP-55: a letter is upper case where the keccak-256 of the lower-case text has a hex digit above 7."""
-    digest = keccak(digits.encode()).hex()
-    return "".join(
-        letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
-    )
 
 
 def _check_solana_address(address: str) -> None:

@@ -24,7 +24,8 @@ from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
 from keystead.keys.custody import Custody, KeySource, KeyText, opened, source_at
 from keystead.keys.master_key import MasterKeyError
-from keystead.keys.sealing import Purpose, SealBroken, SealContext
+from keystead.keys.sealing import SealBroken
+from keystead.keys.signer import BUNDLE_KEY_CONTEXT, CHECK_CONTEXT, PROOF_KEY_CONTEXT
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.server.logs import logger
@@ -40,11 +41,7 @@ from keystead.vault.remote import Channel, remote_signer
 MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
 """Names of the facts that an installation keeps of itself."""
 
-SEALED_FACTS = {
-    PROOF_KEY: SealContext(Purpose.PROOF_KEY),
-    BUNDLE_KEY: SealContext(Purpose.BUNDLE_KEY),
-    CHECK: SealContext(Purpose.CHECK),
-}
+SEALED_FACTS = {PROOF_KEY: PROOF_KEY_CONTEXT, BUNDLE_KEY: BUNDLE_KEY_CONTEXT, CHECK: CHECK_CONTEXT}
 """Those that are sealed under the master key. The check value is the last to move to another key: it says that all
 have moved."""
 
@@ -254,10 +251,7 @@ class Service:
         """Whose signature to expect on export and import bundles. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
-        signer = await self.signer.bundle_signer()
-        return encode(
-            {"signingPublicKey": signer.signing_public_key, "compositePublicKey": signer.composite_public_key}
-        )
+        return encode(await self.signer.bundle_signer())
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation answered here."""

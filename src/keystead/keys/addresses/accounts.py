@@ -13,6 +13,7 @@ from eth_hash.auto import keccak
 from keystead.keys.addresses.bitcoin import hash160
 from keystead.keys.addresses.text import base58, base58check, bech32, bech32m, crc16
 from keystead.keys.curves import PublicKey
+from keystead.organizations.addresses import eip55
 
 _STELLAR_ACCOUNT = bytes([6 << 3])
 _SPARK_IDENTITY_KEY = b"\x0a\x21"  # field 1 of a protobuf message, 33 bytes
@@ -29,11 +30,7 @@ def uncompressed(key: PublicKey) -> str:
 
 def ethereum(key: PublicKey) -> str:
     """With the letter case of EIP-55 as checksum."""
-    digits = _keccak_tail(key).hex()
-    checksum = keccak(digits.encode()).hex()
-    return "0x" + "".join(
-        digit.upper() if int(check, 16) >= 8 else digit for digit, check in zip(digits, checksum, strict=False)
-    )
+    return "0x" + eip55(_keccak_tail(key).hex())
 
 
 def tron(key: PublicKey) -> str:

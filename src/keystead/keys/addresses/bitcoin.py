@@ -9,13 +9,12 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-import coincurve
 import msgspec
 
 from keystead.api.enums import AddressFormat
 from keystead.keys.addresses.text import RIPPLE_ALPHABET, base58check, segwit
 from keystead.keys.curves import PublicKey
-from keystead.keys.signatures import taproot_tweak
+from keystead.keys.signatures import taproot_public_key
 
 _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"
@@ -70,9 +69,7 @@ def p2wsh(key: PublicKey, network: Network) -> str:
 
 def p2tr(key: PublicKey, network: Network) -> str:
     """To the key tweaked as BIP-341 says for an output without scripts."""
-    internal = key.compressed[1:]
-    output = coincurve.PublicKey(b"\x02" + internal).add(taproot_tweak(internal).to_bytes(32))
-    return segwit(network.prefix, 1, output.format()[1:])
+    return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
 
 
 _KINDS: Mapping[str, Callable[[PublicKey, Network], str]] = {

@@ -10,12 +10,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
-import coincurve
-
 from keystead.api.enums import AddressFormat
 from keystead.keys.addresses.bitcoin import NETWORKS, Network, hash160
 from keystead.keys.addresses.text import base58check, segwit
-from keystead.keys.signatures import taproot_tweak
+from keystead.keys.signatures import taproot_public_key
 
 OP_CODESEPARATOR: Final = 0xAB
 
@@ -47,9 +45,7 @@ def p2wsh(witness_script: bytes) -> bytes:
 
 def p2tr(compressed: bytes) -> bytes:
     """To the key tweaked as BIP-341 says for an empty script tree."""
-    internal = compressed[1:]
-    output = coincurve.PublicKey(b"\x02" + internal).add(taproot_tweak(internal).to_bytes(32))
-    return b"\x51\x20" + output.format()[1:]
+    return b"\x51\x20" + taproot_public_key(compressed[1:])[1:]
 
 
 def kind_of(script: bytes) -> str:
