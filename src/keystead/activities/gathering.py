@@ -1,7 +1,7 @@
 """What an activity may look up before it is decided on, beyond the organization's own value.
 
 Here: the reads that it has, as a protocol, and what its `gather` function gets. Not here: their implementation
-(`storage`), when the function runs (`lifecycle`).
+(`storage`), when the function runs (`decisions`).
 """
 
 from __future__ import annotations

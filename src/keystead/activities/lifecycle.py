@@ -1,7 +1,7 @@
 """The one road of every write: known or new, in time, decided, executed, committed. Votes travel it too.
 
-Here: the order of these steps. Not here: what is allowed (`policies`), what an activity does (`operations`), the
-statuses (`states`), how submissions take turns (`lanes`), the database (`storage`).
+Here: whose turn it is, equal bytes, trying again. Not here: what becomes of a submission (`decisions`), how
+submissions take turns (`lanes`), the database (`storage`).
 """
 
 from __future__ import annotations
@@ -85,6 +85,11 @@ class Lifecycle:
         fingerprint = _target(submission) if submission.operation.casts else submission.fingerprint
         return await self._store.activity_with_fingerprint(submission.envelope.organization_id, fingerprint)
 
+    async def _repeats_denied(self, commit: Commit | None, submission: Submission) -> bool:
+        """Whether these bytes, which are denied now, made an activity before. Then that is the answer, and what the
+        rules say of them now is not kept."""
+        return commit is not None and commit.activity is None and await self._targeted(submission) is not None
+
     async def _attempt(self, submission: Submission, caller: Principal, *, looks: bool) -> Activity | None:
         """One try: the activity, or None if somebody else changed organization or activity first, or, where this
         did not look for them, committed the same bytes."""
@@ -102,7 +107,7 @@ class Lifecycle:
         if known is None and not submission.operation.changes_organization:
             organization = await self._store.organization(organization_id)
             commit, refusal = await self._answered(submission, None, organization, caller, now_ms)
-            if _is_denial(commit) and not looks:
+            if not looks and await self._repeats_denied(commit, submission):
                 return None
             outcome = await self._store.commit(commit) if commit else CommitOutcome.COMMITTED
         else:
@@ -125,15 +130,15 @@ class Lifecycle:
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
                 # What is gathered is read from the database: that must have what is foreseen here.
-                gathers = foreseen is not None and self.decisions.gathers(submission, known)
-                if gathers and foreseen is not None and not await stands(foreseen):
+                must_stand = foreseen if self.decisions.gathers(submission, known) else None
+                if must_stand is not None and not await stands(must_stand):
                     return again
                 try:
                     organization = head or await self._store.organization(organization_id)
                     commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
                 except ServiceError as refused:
                     refusal = refused
-                if _is_denial(commit) and not looks:
+                if not looks and await self._repeats_denied(commit, submission):
                     return again
                 if commit is not None and (commit.change is not None or foreseen is None):
                     committing = self._store.commit(commit)
@@ -170,11 +175,6 @@ class Lifecycle:
         # Clocks of two servers differ; no vote is older than what it is about.
         voted_ms = max(now_ms, known.updated_at_ms)
         return await self.decisions.on_vote(known, submission, organization, caller_now, voted_ms), None
-
-
-def _is_denial(commit: Commit | None) -> bool:
-    """Such a commit keeps what the rules said; it must not if the same bytes have done their work before."""
-    return commit is not None and commit.activity is None
 
 
 def _target(submission: Submission) -> str:

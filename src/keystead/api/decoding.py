@@ -87,26 +87,20 @@ def refuse_ambiguous(body: bytes) -> None:
 
 
 _DECODE = msgspec.json.Decoder().decode
-_ENCODE = msgspec.json.Encoder().encode
 
 
 def _is_plain(body: bytes) -> bool:
     """Whether each member of this JSON surely has a name of its own; False: look closer.
 
-    Decoding drops all but the last of equal members, so what encodes to the very same bytes had none: that is most
-    of what clients send, who put no white space between members. Else: each member has one colon, and if one was
-    dropped, the body has more colons than what was decoded. That takes a tenth of the time that looking at each
-    member does.
+    Each member has one colon, and decoding drops all but the last of equal members: then the body has more colons
+    than what was decoded. Takes a tenth of the time that looking at each member does.
     """
     if b"\\u003" in body:  # perhaps a colon in disguise
         return False
     try:
-        decoded = _DECODE(body)
-        if _ENCODE(decoded) == body:
-            return True
+        waiting = [_DECODE(body)]
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return False
-    waiting = [decoded]
     colons = 0
     while waiting:
         value = waiting.pop()

@@ -7,6 +7,7 @@ paths as text (`paths`), public keys (`curves`).
 
 from __future__ import annotations
 
+import hmac
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,7 +16,6 @@ from typing import Final
 from keystead.api.enums import Curve
 from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
 from keystead.keys.paths import HARDENED, effective_segments
-from keystead.keys.short_hmac import hmac_sha512
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",
@@ -80,9 +80,9 @@ def derive_private_key(
 
 def _master(curve: Curve, seed: bytes) -> tuple[bytes, bytes]:
     order = GROUP_ORDERS.get(curve)
-    block = hmac_sha512(_MASTER_SALTS[curve], seed)
+    block = hmac.digest(_MASTER_SALTS[curve], seed, "sha512")
     while order is not None and not 0 < int.from_bytes(block[:PRIVATE_KEY_BYTES]) < order:
-        block = hmac_sha512(_MASTER_SALTS[curve], block)
+        block = hmac.digest(_MASTER_SALTS[curve], block, "sha512")
     return block[:PRIVATE_KEY_BYTES], block[PRIVATE_KEY_BYTES:]
 
 
@@ -90,7 +90,7 @@ def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: by
     """`parent` is what stands for the parent in the hash: 33 bytes."""
     number = segment.to_bytes(4)
     order = GROUP_ORDERS.get(curve)
-    block = hmac_sha512(chain_code, parent + number)
+    block = hmac.digest(chain_code, parent + number, "sha512")
     if order is None:
         return block[:PRIVATE_KEY_BYTES], block[PRIVATE_KEY_BYTES:]
     while True:
@@ -100,4 +100,4 @@ def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: by
             return child.to_bytes(PRIVATE_KEY_BYTES), block[PRIVATE_KEY_BYTES:]
         # SLIP-10 hashes on where BIP-32 has no key at that number: about once in 2^32 steps on P-256, and on
         # secp256k1 too rarely (2^-127) for the two rules to ever differ.
-        block = hmac_sha512(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number)
+        block = hmac.digest(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number, "sha512")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hmac
 import os
 import re
 from abc import ABC, abstractmethod
@@ -20,7 +21,6 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from keystead.activities.ports import Sealed
-from keystead.keys.short_hmac import hmac_sha256
 
 KEY_BYTES: Final = 32
 _NONCE_BYTES = 12
@@ -76,7 +76,7 @@ class _SealingKey:
             raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(secret)}")
         self._secret = secret
         self._aead = AESGCM(secret)
-        self.key_id = hmac_sha256(secret, self._key_id_label)[:_KEY_ID_BYTES].hex()
+        self.key_id = hmac.digest(secret, self._key_id_label, "sha256")[:_KEY_ID_BYTES].hex()
 
     @classmethod
     def generate(cls) -> Self:

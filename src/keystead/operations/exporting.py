@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Informed, Outcome
 from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Sealed, StandaloneKey, WalletKey
+from keystead.activities.ports import Sealed
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
@@ -24,7 +24,8 @@ from keystead.keys.bundles import read_target
 from keystead.keys.paths import comparison_form
 from keystead.operations.declare import activity
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, ChangedAccount, StoredAccount
+from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
+from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.wallets import private_key_named, wallet_named
 
@@ -50,7 +51,7 @@ class ExportWalletResult(Wire, frozen=True):
 
 
 async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> Sealed:
-    return await _mnemonic_of(gathering, wallet_named(gathering.organization, intent.wallet_id))
+    return await sealed_mnemonic(gathering, wallet_named(gathering.organization, intent.wallet_id))
 
 
 def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> Mapping[str, Any]:
@@ -99,7 +100,7 @@ async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIn
     if found is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
     wallet = wallet_named(organization, found.account.wallet_id)
-    return AccountToExport(found, await _mnemonic_of(gathering, wallet))
+    return AccountToExport(found, await sealed_mnemonic(gathering, wallet))
 
 
 def _account_keywords(
@@ -122,13 +123,7 @@ async def export_wallet_account(
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=WalletKey(
-            account.wallet_id,
-            found.sealed_mnemonic,
-            account.curve,
-            account.path,
-            bytes.fromhex(account.public_key or ""),
-        ),
+        key=account_key(account, found.sealed_mnemonic),
         target=_target(intent.target_public_key),
     )
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
@@ -157,13 +152,7 @@ class ExportPrivateKeyResult(Wire, frozen=True):
 
 
 async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyIntent) -> Sealed:
-    organization = gathering.organization
-    key = private_key_named(organization, intent.private_key_id)
-    sealed = await gathering.store.sealed_secret(organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
-    if sealed is None:
-        # The key was deleted after this version of the organization.
-        raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization.id}")
-    return sealed
+    return await sealed_private_key(gathering, private_key_named(gathering.organization, intent.private_key_id))
 
 
 def _private_key_keyword(
@@ -182,27 +171,13 @@ async def export_private_key(
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=StandaloneKey(
-            private_key.private_key_id,
-            execution.gathered,
-            private_key.curve,
-            bytes.fromhex(private_key.public_key),
-        ),
+        key=standalone_key(private_key, execution.gathered),
         target=_target(intent.target_public_key),
     )
     return Outcome(
         result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
         changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
     )
-
-
-async def _mnemonic_of(gathering: Gathering, wallet: Wallet) -> Sealed:
-    organization_id = gathering.organization.id
-    sealed = await gathering.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
-    if sealed is None:
-        # The wallet was deleted after this version of the organization.
-        raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
-    return sealed
 
 
 def _exported(record: KeyT, now_ms: int) -> KeyT:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.activities.gathering import Gathering
-from keystead.activities.ports import SigningKey, StandaloneKey, WalletKey
+from keystead.activities.ports import SigningKey
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
@@ -21,8 +21,8 @@ from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.keys.curves import decoded_public_key
 from keystead.keys.transactions.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.addresses import possible_forms, stored_form
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.organizations.organization import Organization, Sealed, Version
 
 KEYS_KEPT: Final = 4_096
@@ -78,12 +78,10 @@ async def _found_key(gathering: Gathering, sign_with: str) -> NamedKey:
         wallet = organization.wallets.get(account.wallet_id)
         if wallet is None:
             raise _not_found(organization, sign_with)
-        sealed = await gathering.store.sealed_secret(organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
-        return _account_key(account, wallet, _found(sealed, organization, sign_with))
+        return _of_account(account, wallet, await sealed_mnemonic(gathering, wallet))
     if private_key is None:
         raise _not_found(organization, sign_with)
-    sealed = await gathering.store.sealed_secret(organization.id, private_key.private_key_id, PRIVATE_KEY_PURPOSE)
-    return _private_key(private_key, sign_with, _found(sealed, organization, sign_with))
+    return _of_private_key(private_key, sign_with, await sealed_private_key(gathering, private_key))
 
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:
@@ -93,31 +91,24 @@ def _not_found(organization: Organization, sign_with: str) -> NotFound:
     )
 
 
-def _found(sealed: Sealed | None, organization: Organization, sign_with: str) -> Sealed:
-    """The secret of a record that was just there; without it, the record went away in between."""
-    if sealed is None:
-        raise _not_found(organization, sign_with)
-    return sealed
-
-
-def _account_key(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
-    public_key = bytes.fromhex(account.public_key or "")
+def _of_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
+    key = account_key(account, sealed)
     return NamedKey(
-        key=WalletKey(wallet.wallet_id, sealed, account.curve, account.path, public_key),
-        party=_party(account, public_key, account.address_format, account.address),
+        key=key,
+        party=_party(account, key.public_key, account.address_format, account.address),
         keywords={"wallet": wallet_facts(wallet), "wallet_account": wallet_account_facts(account)},
     )
 
 
-def _private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
+def _of_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
     forms = possible_forms(sign_with)
     named = next((each for each in key.addresses if stored_form(each.format, each.address) in forms), None)
-    public_key = bytes.fromhex(key.public_key)
+    signing = standalone_key(key, sealed)
     return NamedKey(
-        key=StandaloneKey(key.private_key_id, sealed, key.curve, public_key),
+        key=signing,
         party=_party(
             key,
-            public_key,
+            signing.public_key,
             named.format if named else None,
             named.address if named else None,
         ),

@@ -25,8 +25,8 @@ from keystead.operations.derived_accounts import (
     checked_paths,
 )
 from keystead.operations.pages import page_of, unknown_cursor
+from keystead.operations.sealed_keys import sealed_mnemonic
 from keystead.organizations.attachments import (
-    MNEMONIC_PURPOSE,
     ChangedAccount,
     NewAccount,
     RemovedAccount,
@@ -59,10 +59,7 @@ class WalletAtHand(msgspec.Struct, frozen=True):
 
 async def _wallet_at_hand(gathering: Gathering, intent: CreateWalletAccountsIntent) -> WalletAtHand:
     organization, store = gathering.organization, gathering.store
-    wallet_named(organization, intent.wallet_id)
-    sealed = await store.sealed_secret(organization.id, intent.wallet_id, MNEMONIC_PURPOSE)
-    if sealed is None:
-        raise NotFound(f"unable to find the mnemonic of wallet {intent.wallet_id}")
+    sealed = await sealed_mnemonic(gathering, wallet_named(organization, intent.wallet_id))
     if intent.persist is False:
         return WalletAtHand(sealed, (), ())
     paths = list(dict.fromkeys(checked_paths(intent.accounts)))

@@ -1,0 +1,39 @@
+"""Keys as the signer takes them: sealed, and with the public key that they must turn out to have.
+
+Here: reading the sealed half while gathering. Not here: which key is meant (`signing_keys`, the operations).
+"""
+
+from __future__ import annotations
+
+from keystead.activities.gathering import Gathering
+from keystead.activities.ports import Sealed, StandaloneKey, WalletKey
+from keystead.api.errors import NotFound
+from keystead.api.records import PrivateKey, Wallet, WalletAccount
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+
+
+async def sealed_mnemonic(gathering: Gathering, wallet: Wallet) -> Sealed:
+    """Raises NotFound if the wallet was deleted after this version of the organization."""
+    organization_id = gathering.organization.id
+    sealed = await gathering.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    if sealed is None:
+        raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
+    return sealed
+
+
+async def sealed_private_key(gathering: Gathering, key: PrivateKey) -> Sealed:
+    """Raises NotFound if the key was deleted after this version of the organization."""
+    organization_id = gathering.organization.id
+    sealed = await gathering.store.sealed_secret(organization_id, key.private_key_id, PRIVATE_KEY_PURPOSE)
+    if sealed is None:
+        raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization_id}")
+    return sealed
+
+
+def account_key(account: WalletAccount, mnemonic: Sealed) -> WalletKey:
+    public_key = bytes.fromhex(account.public_key or "")
+    return WalletKey(account.wallet_id, mnemonic, account.curve, account.path, public_key)
+
+
+def standalone_key(key: PrivateKey, sealed: Sealed) -> StandaloneKey:
+    return StandaloneKey(key.private_key_id, sealed, key.curve, bytes.fromhex(key.public_key))
