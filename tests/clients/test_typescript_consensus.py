@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-
 import pytest
 
 from tests.clients.live import Live
-from tests.clients.test_typescript import HERE, node
+from tests.clients.scripts import drive
 
 
 @pytest.mark.parametrize("client", ["sdk-server", "http", "http-functions"])
 def test_consensus(client: str, live: Live, subtests: pytest.Subtests) -> None:
-    environment = {
-        "KEYSTEAD_BASE_URL": live.base_url,
-        "KEYSTEAD_ORGANIZATION_ID": live.organization_id,
-        "KEYSTEAD_API_PUBLIC_KEY": live.api_public_key,
-        "KEYSTEAD_API_PRIVATE_KEY": live.api_private_key,
-    }
-    driven = subprocess.run(
-        [node(), HERE / "consensus.mjs", client],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert driven.returncode == 0, driven.stderr
-    lines = [json.loads(line) for line in driven.stdout.splitlines()]
-    assert lines, driven.stderr
-    for line in lines:
-        with subtests.test(line["case"]):
-            assert line["error"] is None, line["error"]
+    drive("consensus.mjs", client, live, subtests)
