@@ -44,7 +44,7 @@ from tests.callers import Caller, now_ms
 from tests.databases import Database
 
 _START_LIMIT_S = 60.0
-_SERVE = "from keystead.cli.installation import serve; serve()"
+_SERVE = "from keystead.cli.serving import serve; serve()"
 
 
 @dataclass(frozen=True)

@@ -25,4 +25,5 @@ def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def signer_process(key_file: Path) -> Iterator[SignerProcess]:
     with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+        process.wait_until_ready()
         yield process

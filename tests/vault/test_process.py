@@ -206,8 +206,8 @@ NO_KEY = [
 
 @pytest.mark.parametrize(("source", "message"), NO_KEY)
 def test_no_key(source: KeyFile | KeyText, message: str) -> None:
-    with pytest.raises(MasterKeyError, match=message) as refused, SignerProcess(Custody(source)):
-        pass
+    with pytest.raises(MasterKeyError, match=message) as refused, SignerProcess(Custody(source)) as process:
+        process.wait_until_ready()
     assert "secret" not in str(refused.value)
 
 
@@ -270,7 +270,8 @@ def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
     """Even when that is killed."""
     code = (
         "import sys, time; from keystead.keys.custody import *; from keystead.vault.supervision import *\n"
-        "with SignerProcess(Custody(KeyFile(sys.argv[1]))) as p: print(p._process.pid, flush=True); time.sleep(60)"
+        "with SignerProcess(Custody(KeyFile(sys.argv[1]))) as signer:\n"
+        "    signer.wait_until_ready(); print(signer._process.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True

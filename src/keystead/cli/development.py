@@ -16,7 +16,6 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from keystead.activities.ports import BundleSigner
 from keystead.activities.store import Page
 from keystead.cli.banner import development_banner
 from keystead.cli.credentials import read_credentials, write_credentials
@@ -27,7 +26,7 @@ from keystead.keys import master_key
 from keystead.server import logs
 from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here
-from keystead.server.service import MODE, NotReady, open_checked
+from keystead.server.service import MODE, NotReady, Service
 from keystead.server.settings import Settings
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -63,14 +62,16 @@ def dev(
             credentials = folder.moved(credentials, base_url)
         logs.configure("warning")
         settings = folder.settings(log_requests=not quiet)
-        addresses, signer = asyncio.run(_development_facts(settings, credentials.organization_id))
-        serve_here(
-            settings,
-            sockets,
-            when_ready=lambda: print(
-                development_banner(credentials, data, addresses, signer, seeded=bool(seed)), flush=True
-            ),
-        )
+
+        async def show_banner(service: Service) -> None:
+            addresses = await _first_addresses(service, credentials.organization_id)
+            signer = await service.signer.bundle_signer()
+            print(development_banner(credentials, data, addresses, signer, seeded=bool(seed)), flush=True)
+
+        try:
+            serve_here(settings, sockets, when_open=show_banner)
+        except NotReady as refused:
+            raise Failure(str(refused)) from None
 
 
 def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
@@ -197,20 +198,11 @@ class _Folder:
         return credentials
 
 
-async def _development_facts(settings: Settings, organization_id: str) -> tuple[list[str], BundleSigner]:
-    """The addresses of the accounts of the organization's first wallet, and whose signature bundles carry; also
-    whether the folder can be served."""
-    try:
-        opened = await open_checked(settings)
-    except NotReady as refused:
-        raise Failure(str(refused)) from None
-    try:
-        bundle_signer = await opened.signer.bundle_signer()
-        organization = await opened.store.organization(organization_id)
-        if organization is None or not organization.wallets:
-            return [], bundle_signer
-        first = organization.wallets_in_order()[0]
-        accounts = await opened.store.wallet_accounts(organization_id, first.wallet_id, Page(5))
-        return [account.address for account in accounts or ()], bundle_signer
-    finally:
-        await opened.close()
+async def _first_addresses(service: Service, organization_id: str) -> list[str]:
+    """The addresses of the accounts of the organization's first wallet."""
+    organization = await service.store.organization(organization_id)
+    if organization is None or not organization.wallets:
+        return []
+    first = organization.wallets_in_order()[0]
+    accounts = await service.store.wallet_accounts(organization_id, first.wallet_id, Page(5))
+    return [account.address for account in accounts or ()]

@@ -1,17 +1,15 @@
-"""`keystead init` and `keystead serve`: a production installation, founded once and then served.
+"""`keystead init`: a production installation is founded, once.
 
-Here: flags, their environment variables, checks before the start. Not here: founding and serving (`server`).
+Here: flags, the master key's file, what is printed. Not here: founding (`server.founding`), serving (`serving`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,16 +21,11 @@ from keystead.client.credentials import Credentials
 from keystead.keys.custody import KeyFile, create_at, open_source, source_at
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import Master
-from keystead.server import logs
 from keystead.server.founding import Founder, found
-from keystead.server.run import AddressInUse, bind, serve_here, serve_in_workers
-from keystead.server.service import MODE, NotReady, custody_of, open_checked
-from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
+from keystead.server.service import MODE
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-from keystead.vault.confinement import keep_memory_private
-from keystead.vault.supervision import SignerProcess
 
 DatabaseUrl = Annotated[
     str,
@@ -155,53 +148,3 @@ def _master_key(place: str) -> Master:
         return create_at(source) if is_new else open_source(source)
     except MasterKeyError as refused:
         raise Failure(str(refused)) from None
-
-
-def serve(
-    database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
-    master_key_file: Annotated[str, typer.Option(help="File that holds the master key, or its PKCS#11 URI.")] = "",
-    other_master_key_file: Annotated[
-        str, typer.Option(help="Another, which opens what it sealed: while keys change.")
-    ] = "",
-    host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
-    port: Annotated[int | None, typer.Option(help="Port to listen on. [default: 8080]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that serve. [default: 1]")] = None,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
-) -> None:
-    """Serve an installation that `init` founded. Every setting is also a variable KEYSTEAD_…."""
-    given: dict[str, Any] = {
-        "database_url": database_url,
-        "master_key_file": master_key_file,
-        "other_master_key_file": other_master_key_file,
-        "host": host,
-        "port": port,
-        "workers": workers,
-        "log_level": log_level,
-    }
-    # The worker processes read their settings from the environment, so what the flags say goes there too.
-    os.environ.update({PREFIX + name.upper(): str(value) for name, value in given.items() if value})
-    os.umask(0o077)
-    keep_memory_private()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        settings = from_environment(os.environ)
-        logs.configure(settings.log_level)
-        with SignerProcess(custody_of(settings)) as signer:
-            _serve(settings, signer.path)
-    except (SettingsError, MasterKeyError, NotReady, AddressInUse) as refused:
-        raise Failure(str(refused)) from None
-
-
-def _serve(settings: Settings, signer_socket: Path) -> None:
-    asyncio.run(_check(settings, signer_socket))
-    sockets = bind([settings.host], settings.port)
-    # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
-    if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
-        serve_in_workers(settings, sockets, signer_socket)
-    elif not serve_here(settings, sockets, signer_socket=signer_socket):
-        raise Failure("the server did not start; its log says why")
-
-
-async def _check(settings: Settings, signer_socket: Path) -> None:
-    """Refuse before any worker is started, in one line."""
-    await (await open_checked(settings, signer_socket)).close()

@@ -18,7 +18,7 @@ from keystead.cli.failure import Failure
 COMMANDS = {
     "dev": "development:dev",
     "init": "installation:init",
-    "serve": "installation:serve",
+    "serve": "serving:serve",
     "request": "requests:request",
     "wallets": "tables:wallets",
     "users": "tables:users",

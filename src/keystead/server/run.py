@@ -10,16 +10,17 @@ import gc
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import uvicorn
+import uvloop
 from uvicorn.supervisors import Multiprocess
 
 from keystead.server import logs
 from keystead.server.application import Application
 from keystead.server.protocol import LimitedProtocol
-from keystead.server.service import Service
+from keystead.server.service import Service, open_checked
 from keystead.server.settings import SECRET_NAMES, SIGNER_SOCKET, Settings, from_environment
 from keystead.vault import confinement
 
@@ -70,14 +71,36 @@ def serve_here(
     sockets: list[socket.socket],
     *,
     signer_socket: Path | None = None,
-    when_ready: Callable[[], None] = lambda: None,
-) -> bool:
-    """Serve in this process until told to stop; whether it ever began. `signer_socket`: as Service takes it."""
+    when_open: Callable[[Service], Awaitable[None]] | None = None,
+) -> None:
+    """Serve in this process until told to stop. `signer_socket`: as Service takes it.
+
+    `when_open` is called before the first request is answered. Raises NotReady.
+    """
     _tune_interpreter()
-    application = Application(Service(settings, when_ready, signer_socket=signer_socket))
-    server = uvicorn.Server(_configuration(application, settings))
-    server.run(sockets=sockets)
-    return server.started
+    service = Service(settings, signer_socket=signer_socket)
+    configuration = _configuration(Application(service), settings)
+    configuration.lifespan = "off"  # what fails before is told to the operator, not to a log
+
+    async def served() -> None:
+        await service.open()
+        try:
+            if when_open is not None:
+                await when_open(service)
+            await uvicorn.Server(configuration).serve(sockets)
+        finally:
+            await service.close()
+
+    uvloop.run(served())
+
+
+def check(settings: Settings, signer_socket: Path) -> None:
+    """What a worker process would find, before any is started. Raises NotReady."""
+
+    async def opened() -> None:
+        await (await open_checked(settings, signer_socket)).close()
+
+    uvloop.run(opened())
 
 
 def serve_in_workers(settings: Settings, sockets: list[socket.socket], signer_socket: Path) -> None:

@@ -22,14 +22,15 @@ from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
-from keystead.keys.custody import Custody, KeySource, KeyText, opened, source_at
+from keystead.keys.custody import opened
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import SealBroken
 from keystead.keys.signer import BUNDLE_KEY_CONTEXT, CHECK_CONTEXT, PROOF_KEY_CONTEXT
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
+from keystead.server.custody import custody_of
 from keystead.server.logs import logger
-from keystead.server.settings import Settings
+from keystead.server.settings import Settings, SettingsError
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store
@@ -55,25 +56,6 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
-
-
-def custody_of(settings: Settings) -> Custody:
-    """Where these settings say the master keys are. Raises NotReady if they name none."""
-    if settings.master_key:
-        sealing: KeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
-    elif settings.master_key_file:
-        sealing = _source(settings.master_key_file, settings)
-    else:
-        raise NotReady("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
-    other = settings.other_master_key_file
-    return Custody(sealing, (_source(other, settings),) if other else ())
-
-
-def _source(place: str, settings: Settings) -> KeySource:
-    try:
-        return source_at(place, settings.pkcs11_pin)
-    except MasterKeyError as refused:
-        raise NotReady(str(refused)) from None
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -144,7 +126,7 @@ def _one_line() -> Iterator[None]:
     """What keeps a signer from serving, as NotReady."""
     try:
         yield
-    except MasterKeyError as refused:
+    except (SettingsError, MasterKeyError) as refused:
         raise NotReady(str(refused)) from None
     except WrongMasterKey:
         raise NotReady("the master key does not open the stored data: it is another installation's key") from None
@@ -177,17 +159,10 @@ class Service:
     signer: Signer
     lifecycle: Lifecycle
 
-    def __init__(
-        self,
-        settings: Settings,
-        when_open: Callable[[], None] = lambda: None,
-        *,
-        signer_socket: Path | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, *, signer_socket: Path | None = None) -> None:
         self.settings = settings
         self._signer_socket = signer_socket
         self.clock = SystemClock()
-        self._when_open = when_open
         self._is_open = False
 
     async def open(self) -> None:
@@ -204,7 +179,6 @@ class Service:
             rules=rules_of(settings),
         )
         self._is_open = True
-        self._when_open()
 
     async def close(self) -> None:
         """Finish what has been handed in, then close the database."""
@@ -216,7 +190,7 @@ class Service:
         receive: Callable[[], Awaitable[dict[str, Any]]],
         send: Callable[[dict[str, Any]], Awaitable[None]],
     ) -> None:
-        """The ASGI lifespan protocol."""
+        """The ASGI lifespan protocol, where a worker process opens and closes the parts."""
         await receive()
         try:
             await self.open()

@@ -21,7 +21,7 @@ import uvloop
 
 from keystead.api.errors import Internal, ServiceError
 from keystead.api.rendering import rfc3339
-from keystead.keys.custody import Custody, TokenKeyName, opened
+from keystead.keys.custody import TokenKeyName, opened
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.signer import LocalSigner
@@ -36,25 +36,11 @@ from keystead.vault.calls import (
     refusal_frame,
     result_frame,
 )
+from keystead.vault.orders import Orders, Ready
 from keystead.vault.peers import parent_of, peer_of
 
 IN_FLIGHT_MAX: Final = 256
 """How many calls of one connection are under way at most; the next wait in the socket."""
-
-
-class Orders(msgspec.Struct, frozen=True):
-    """What the process is told at its start. `service`: who started it, and with its children may connect."""
-
-    custody: Custody
-    listener: int
-    service: int
-
-
-class Ready(msgspec.Struct, frozen=True):
-    """What it answers. `failure`: why it cannot serve, in one line; `confined`: what it gave up."""
-
-    failure: str = ""
-    confined: tuple[str, ...] = ()
 
 
 def unlocked(master: Master, server_keys: ServerKeys) -> LocalSigner:

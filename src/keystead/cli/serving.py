@@ -1,0 +1,74 @@
+"""`keystead serve`: an installation that `init` founded is served.
+
+Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`), the process
+of the signer (`vault.supervision`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from keystead.cli.failure import Failure
+from keystead.keys.master_key import MasterKeyError
+from keystead.server.custody import custody_of
+from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
+from keystead.vault.confinement import keep_memory_private
+from keystead.vault.supervision import SignerProcess
+
+
+def serve(
+    database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
+    master_key_file: Annotated[str, typer.Option(help="File that holds the master key, or its PKCS#11 URI.")] = "",
+    other_master_key_file: Annotated[
+        str, typer.Option(help="Another, which opens what it sealed: while keys change.")
+    ] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
+    port: Annotated[int | None, typer.Option(help="Port to listen on. [default: 8080]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that serve. [default: 1]")] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
+) -> None:
+    """Serve an installation that `init` founded. Every setting is also a variable KEYSTEAD_…."""
+    given: dict[str, Any] = {
+        "database_url": database_url,
+        "master_key_file": master_key_file,
+        "other_master_key_file": other_master_key_file,
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "log_level": log_level,
+    }
+    # The worker processes read their settings from the environment, so what the flags say goes there too.
+    os.environ.update({PREFIX + name.upper(): str(value) for name, value in given.items() if value})
+    os.umask(0o077)
+    keep_memory_private()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        settings = from_environment(os.environ)
+        with SignerProcess(custody_of(settings)) as signer:
+            _serve(settings, signer)
+    except (SettingsError, MasterKeyError) as refused:
+        raise Failure(str(refused)) from None
+
+
+def _serve(settings: Settings, signer: SignerProcess) -> None:
+    # Loading the server takes as long as the signer's start: the two go side by side.
+    from keystead.server import logs
+    from keystead.server.run import AddressInUse, bind, check, serve_here, serve_in_workers
+    from keystead.server.service import NotReady
+
+    logs.configure(settings.log_level)
+    signer.wait_until_ready()
+    try:
+        # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
+        if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
+            check(settings, signer.path)
+            serve_in_workers(settings, bind([settings.host], settings.port), signer.path)
+        else:
+            serve_here(settings, bind([settings.host], settings.port), signer_socket=signer.path)
+    except (NotReady, AddressInUse) as refused:
+        raise Failure(str(refused)) from None
