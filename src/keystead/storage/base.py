@@ -23,6 +23,7 @@ from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.storage import rows
+from keystead.storage.arrivals import Arrivals
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.dialects import Dialect, Statement
 from keystead.storage.pages import Filter, Side
@@ -62,6 +63,7 @@ class DatabaseStore(ABC):
         self._dialect = dialect
         self._reads = reads(dialect)
         self._cache = OrganizationCache(self, limits)
+        self._arrivals = Arrivals(self._hand_in)
 
     # What an engine adds.
 
@@ -82,8 +84,8 @@ class DatabaseStore(ABC):
         """Run a statement that reads."""
 
     @abstractmethod
-    def _hand_in(self, pending: Pending) -> None:
-        """Take a commit; `_settle` it when its outcome is known."""
+    def _hand_in(self, arrived: Sequence[Pending]) -> None:
+        """Take commits, in their order; `_settle` each when its outcome is known."""
 
     # Organizations.
 
@@ -130,7 +132,7 @@ class DatabaseStore(ABC):
         self, organization_id: str, written: Rows, afterwards: tuple[Organization, ...]
     ) -> asyncio.Future[CommitOutcome]:
         future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
-        self._hand_in(Pending(organization_id, written, afterwards, future))
+        self._arrivals.add(Pending(organization_id, written, afterwards, future))
         return future
 
     def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:

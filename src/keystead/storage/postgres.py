@@ -78,11 +78,11 @@ class PostgresStore(DatabaseStore):
                 return []  # PostgreSQL's text cannot hold U+0000: nothing stored has this id
             return found
 
-    def _hand_in(self, pending: Pending) -> None:
+    def _hand_in(self, arrived: Sequence[Pending]) -> None:
         if self._closed:
-            self._settle([(pending, unavailable("is being closed"))])
+            self._settle([(pending, unavailable("is being closed")) for pending in arrived])
         else:
-            self._committer.hand_in(pending)
+            self._committer.hand_in(arrived)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the server answers a query."""
@@ -90,6 +90,7 @@ class PostgresStore(DatabaseStore):
 
     async def close(self) -> None:
         if not self._closed:
+            self._arrivals.pass_on()
             self._closed = True
             await self._committer.close()
             await self._readers.close()

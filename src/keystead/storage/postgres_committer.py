@@ -64,8 +64,9 @@ class PostgresCommitter:
         self._lanes: list[asyncio.Queue[Pending | None]] = [asyncio.Queue() for _ in range(lanes)]
         self._tasks = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
 
-    def hand_in(self, pending: Pending) -> None:
-        self._lanes[hash(pending.organization_id) % len(self._lanes)].put_nowait(pending)
+    def hand_in(self, arrived: Sequence[Pending]) -> None:
+        for pending in arrived:
+            self._lanes[hash(pending.organization_id) % len(self._lanes)].put_nowait(pending)
 
     async def close(self) -> None:
         """Returns when everything handed in is settled."""

@@ -58,11 +58,11 @@ class SqliteStore(DatabaseStore):
                 self._forget()
             raise refusal from error
 
-    def _hand_in(self, pending: Pending) -> None:
+    def _hand_in(self, arrived: Sequence[Pending]) -> None:
         if self._closed:
-            self._settle([(pending, unavailable("is being closed"))])
+            self._settle([(pending, unavailable("is being closed")) for pending in arrived])
         else:
-            self._writer.hand_in(pending)
+            self._writer.hand_in(arrived)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the file is there and can be read."""
@@ -72,6 +72,7 @@ class SqliteStore(DatabaseStore):
 
     async def close(self) -> None:
         if not self._closed:
+            self._arrivals.pass_on()
             self._closed = True
             await self._writer.close()
             self._forget()

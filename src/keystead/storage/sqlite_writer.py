@@ -38,7 +38,7 @@ from keystead.storage.writes import (
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
 _GROUP_MAX = 256
-"""How many commits share a transaction at most, so that the first does not wait for ever more."""
+"""So many commits that share a transaction are not joined by more: the first would wait for ever more."""
 
 
 class SqliteWriter:
@@ -65,14 +65,14 @@ class SqliteWriter:
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
-        self._waiting: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Sequence[Pending] | None] = queue.SimpleQueue()
         self._ended = self._loop.create_future()
         self._connection: sqlite3.Connection | None = None
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._thread.start()
 
-    def hand_in(self, pending: Pending) -> None:
-        self._waiting.put(pending)
+    def hand_in(self, arrived: Sequence[Pending]) -> None:
+        self._waiting.put(arrived)
 
     async def close(self) -> None:
         """Returns when everything handed in is settled and the connection closed."""
@@ -94,12 +94,12 @@ class SqliteWriter:
     def _next_batch(self) -> list[Pending]:
         """Waits for a commit, then takes all that are there. Empty: closing, and everything is done."""
         batch: list[Pending] = []
-        pending = self._waiting.get()
-        while pending is not None:
-            batch.append(pending)
-            if len(batch) == _GROUP_MAX or self._waiting.empty():
+        arrived = self._waiting.get()
+        while arrived is not None:
+            batch += arrived
+            if len(batch) >= _GROUP_MAX or self._waiting.empty():
                 return batch
-            pending = self._waiting.get()
+            arrived = self._waiting.get()
         if batch:
             self._waiting.put(None)  # the end comes after this batch
         return batch
