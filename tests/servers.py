@@ -236,9 +236,13 @@ class Server:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
     def request_line(self, response: httpx.Response) -> dict[str, Any]:
-        """The log's line about a request, by the id in its answer."""
+        """The log's line about a request, by the id in its answer. It is written once the answer is sent."""
         request_id = response.headers["x-request-id"]
-        (line,) = (line for line in self.log_lines() if line.get("request_id") == request_id)
+        deadline = time.monotonic() + _START_LIMIT_S
+        while not (found := [line for line in self.log_lines() if line.get("request_id") == request_id]):
+            assert time.monotonic() < deadline, f"no line about request {request_id}"
+            time.sleep(0.01)
+        (line,) = found
         return line
 
     def close(self) -> None:

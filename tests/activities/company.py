@@ -384,7 +384,9 @@ class Company:
     async def sending(self, caller: Principal, name: str, body: bytes, process: int = 0) -> Activity:
         operation = CATALOGUE.at(f"/public/v1/submit/{name}")
         assert isinstance(operation, ActivityOperation)
-        return await self.lifecycles[process].submit(read_submission(operation, body), caller)
+        seen = await self.stores[process].organization(caller.organization_id)
+        assert seen is not None
+        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
         """Exactly these bytes."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Organization
@@ -63,7 +63,9 @@ class Lanes:
 
     @contextmanager
     def lane(self, organization_id: str) -> Iterator[Lane]:
-        lane = self._lanes.setdefault(organization_id, Lane())
+        lane = self._lanes.get(organization_id)
+        if lane is None:
+            lane = self._lanes[organization_id] = Lane()
         lane.travellers += 1
         try:
             yield lane
@@ -84,17 +86,15 @@ class InFlight:
         self._landings: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._landed: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    @asynccontextmanager
-    async def alone(self, key: tuple[str, str]) -> AsyncIterator[bool]:
-        """A context that only one of each key is in at a time; it tells whether another was there lately."""
+    async def depart(self, key: tuple[str, str]) -> bool:
+        """Only one of each key is between this and `land` at a time; whether another was there lately."""
         while (landing := self._landings.get(key)) is not None:
             await asyncio.shield(landing)
-        self._landings[key] = landed = asyncio.get_running_loop().create_future()
-        try:
-            yield key in self._landed
-        finally:
-            del self._landings[key]
-            landed.set_result(None)
-            self._landed[key] = None
-            if len(self._landed) > LANDED_MAX:
-                self._landed.popitem(last=False)
+        self._landings[key] = asyncio.get_running_loop().create_future()
+        return key in self._landed
+
+    def land(self, key: tuple[str, str]) -> None:
+        self._landings.pop(key).set_result(None)
+        self._landed[key] = None
+        if len(self._landed) > LANDED_MAX:
+            self._landed.popitem(last=False)

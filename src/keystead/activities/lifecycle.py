@@ -48,19 +48,21 @@ class Lifecycle:
         self._lanes = Lanes()
         self._in_flight = InFlight()
 
-    async def submit(self, submission: Submission, caller: Principal) -> Activity:
+    async def submit(self, submission: Submission, caller: Principal, seen: Organization) -> Activity:
         """The activity that these bytes make, or made when they came before; of a vote, the activity voted on.
 
+        `seen`: the organization as it was read after the request had come, to find the caller in it.
         Raises ServiceError if refused, and then nothing is changed.
         """
-        organization_id = submission.envelope.organization_id
-        async with self._in_flight.alone((organization_id, submission.fingerprint)) as was_here:
+        request = submission.envelope.organization_id, submission.fingerprint
+        was_here = await self._in_flight.depart(request)
+        try:
             for attempt in range(ATTEMPTS):
                 # Looking for the same bytes costs a tenth of everything and finds them almost never. The store
                 # refuses a second activity of the same bytes in any case.
                 looks = was_here or attempt > 0 or submission.operation.casts is not None
                 try:
-                    activity = await self._attempt(submission, caller, looks=looks)
+                    activity = await self._attempt(submission, caller, None if attempt else seen, looks=looks)
                 except Unavailable:
                     raise
                 except ServiceError:
@@ -71,6 +73,8 @@ class Lifecycle:
                         raise
                 if activity is not None:
                     return activity
+        finally:
+            self._in_flight.land(request)
         raise Conflict("the organization is being changed by many others at once; send the same request again")
 
     async def _done_before(self, submission: Submission, caller: Principal) -> Activity | None:
@@ -90,9 +94,11 @@ class Lifecycle:
         rules say of them now is not kept."""
         return commit is not None and commit.activity is None and await self._targeted(submission) is not None
 
-    async def _attempt(self, submission: Submission, caller: Principal, *, looks: bool) -> Activity | None:
+    async def _attempt(
+        self, submission: Submission, caller: Principal, seen: Organization | None, *, looks: bool
+    ) -> Activity | None:
         """One try: the activity, or None if somebody else changed organization or activity first, or, where this
-        did not look for them, committed the same bytes."""
+        did not look for them, committed the same bytes. `seen`: as in `submit`, where that is fresh."""
         organization_id, casts = submission.envelope.organization_id, submission.operation.casts
         known = await self._targeted(submission) if looks else None
         if known is not None and (casts is None or _has_cast(known, caller, submission)):
@@ -105,7 +111,7 @@ class Lifecycle:
                 "target an existing activity by fingerprint"
             )
         if known is None and not submission.operation.changes_organization:
-            organization = await self._store.organization(organization_id)
+            organization = seen or await self._store.organization(organization_id)
             commit, refusal = await self._answered(submission, None, organization, caller, now_ms)
             if not looks and await self._repeats_denied(commit, submission):
                 return None

@@ -185,7 +185,7 @@ class Application:
         )
         request.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
-        activity = await service.lifecycle.submit(submission, caller)
+        activity = await service.lifecycle.submit(submission, caller, organization)
         request.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self.settings.deny_policies_fail_closed

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -74,8 +73,8 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
-        """Raises whatever the signer refuses with, and _Lost."""
+    async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
+        """Raises whatever the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
         if self._transport is None or self._transport.is_closing():
             raise _Lost
         self._number += 1
@@ -83,10 +82,18 @@ class _Connection(asyncio.Protocol):
         frame = request_frame(number, call, arguments)
         self._waiting[number] = future = self._loop.create_future()
         self._transport.write(frame)
+        # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
+        timer = self._loop.call_at(deadline, _give_up, future)
         try:
             return call.result.decode(await future)
         finally:
+            timer.cancel()
             self._waiting.pop(number, None)
+
+
+def _give_up(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())
 
 
 class Channel:
@@ -104,7 +111,10 @@ class Channel:
 
     async def open(self) -> None:
         """Connect now. Raises Unavailable, and as `Door.unlock` does."""
-        await self._within_time(self._connected)
+        try:
+            await self._connected(_deadline())
+        except TimeoutError:
+            raise _no_answer() from None
 
     async def ready(self) -> None:
         """Raises Unavailable unless the signer answers now, and as `Door.unlock` does."""
@@ -116,50 +126,54 @@ class Channel:
 
     async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
         """What the signer answers. Raises what it refuses with, and Unavailable if it does not answer."""
-
-        async def once() -> Any:
-            connection = self._connection
-            if connection is None or not connection.is_open:
-                connection = await self._connected()
-            return await connection.ask(call, arguments)
-
-        async def twice() -> Any:
+        deadline = _deadline()
+        for _ in range(2):
             try:
-                return await once()
+                connection = self._connection
+                if connection is None or not connection.is_open:
+                    connection = await self._connected(deadline)
+                return await connection.ask(call, arguments, deadline)
             except _Lost:
-                return await once()
+                continue
+            except TimeoutError:
+                break
+        raise _no_answer()
 
-        return await self._within_time(twice)
+    async def _connected(self, deadline: float) -> _Connection:
+        """An open connection that the signer has accepted; waits while there is none to be had.
 
-    async def _within_time(self, run: Callable[[], Awaitable[Any]]) -> Any:
-        try:
-            async with asyncio.timeout(CALL_TIMEOUT_S):
-                return await run()
-        except (_Lost, TimeoutError):
-            raise Unavailable("the signer does not answer; sending the same request again is safe") from None
-
-    async def _connected(self) -> _Connection:
-        """An open connection that the signer has accepted; waits while there is none to be had."""
-        async with self._connecting:
+        Raises TimeoutError at the deadline, and as `Door.unlock` does.
+        """
+        async with asyncio.timeout_at(deadline), self._connecting:
             while self._connection is None or not self._connection.is_open:
                 try:
-                    self._connection = await self._connect()
+                    self._connection = await self._connect(deadline)
+                except TimeoutError:  # which is an OSError
+                    raise
                 except (OSError, _Lost):
                     await asyncio.sleep(_CONNECT_PAUSE_S)
             return self._connection
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self, deadline: float) -> _Connection:
         loop = asyncio.get_running_loop()
         transport, connection = await loop.create_unix_connection(_Connection, str(self._path))
         if peer_of(transport.get_extra_info("socket")).uid != os.getuid():
             transport.close()
             raise Unavailable("the signer's socket belongs to another user of this machine")
         try:
-            await connection.ask(self._unlock, self._unlock.parameters(self._server_keys))
+            await connection.ask(self._unlock, self._unlock.parameters(self._server_keys), deadline)
         except BaseException:
             transport.close()
             raise
         return connection
+
+
+def _deadline() -> float:
+    return asyncio.get_running_loop().time() + CALL_TIMEOUT_S
+
+
+def _no_answer() -> Unavailable:
+    return Unavailable("the signer does not answer; sending the same request again is safe")
 
 
 def remote_signer(channel: Channel) -> Signer:
