@@ -21,8 +21,8 @@ from keystead.organizations.credentials import new_api_key
 from keystead.organizations.lookups import lookups
 from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.dialects import Row
 from keystead.storage.rows import of_founding
+from keystead.storage.steps import Row
 
 WALLETS = 2
 

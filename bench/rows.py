@@ -12,8 +12,8 @@ from contextlib import closing
 
 import asyncpg
 
-from keystead.storage.dialects import Row
 from keystead.storage.open import sqlite_path
+from keystead.storage.steps import Row
 
 Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""

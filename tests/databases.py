@@ -19,8 +19,8 @@ from keystead.activities.store import Commit, CommitOutcome, OrganizationChange
 from keystead.organizations.lookups import lookups, name_lookup
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
 from keystead.storage.base import DatabaseStore
+from keystead.storage.declared.tables import metadata
 from keystead.storage.open import open_store
-from keystead.storage.tables import metadata
 
 TABLES = tuple(sorted(metadata.tables))
 Rows = list[tuple[Any, ...]]

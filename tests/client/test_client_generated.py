@@ -222,10 +222,17 @@ def test_the_client_comes_without_the_server_and_the_server_without_an_http_clie
     found, names = fresh(said).split(maxsplit=1)
     assert found == "False"
     assert "'AsyncClient'" in names
-    assert fresh("import sys, keystead.client; print('httpx' in sys.modules)") == "False\n"
+    said = "import sys, keystead.client; print({'httpx', 'keystead.client.shapes'} & sys.modules.keys())"
+    assert fresh(said) == "set()\n"
+    assert fresh("import keystead.client; print(keystead.client.shapes.__name__)") == "keystead.client.shapes\n"
 
 
 def test_names_of_the_package() -> None:
+    for name in keystead.client.__all__:
+        assert name in dir(keystead.client)
+        assert getattr(keystead.client, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nobody'"):
+        _ = keystead.client.Nobody  # type: ignore[attr-defined]
     for name in keystead.__all__:
         assert getattr(keystead, name) is getattr(keystead.client, name)
     with pytest.raises(AttributeError, match="Clinet"):

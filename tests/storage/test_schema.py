@@ -1,10 +1,12 @@
-"""Migrations lead to the tables that the statements are built from, once, whoever runs them."""
+"""Migrations lead to the declared tables, once, whoever runs them and by whichever way."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,17 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keystead.api.errors import Unavailable
-from keystead.storage.dialects import SqliteDialect, Statement
-from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.schema import HEAD, alembic_config, is_current, migrate
-from keystead.storage.statements import reads
-from keystead.storage.tables import metadata
-from keystead.storage.writes import activity_swap, deletions, dissolution, organization_swap, wallet_emptying
+from keystead.storage import schema
+from keystead.storage.declared.tables import metadata
+from keystead.storage.migrations import offline
+from keystead.storage.migrations.offline import alembic_config, upgrade_sql
+from keystead.storage.open import sqlite_path
+from keystead.storage.revisions import HEAD, is_current
+from keystead.storage.schema import migrate
+from keystead.storage.statements import first_tables
 from tests.postgres import PostgresServer
 from tests.storage.conftest import ENGINES, MakeDatabase, opened
+from tests.storage.samples import an_organization
 
 
 @pytest.fixture(params=ENGINES)
@@ -81,8 +86,18 @@ def test_the_tables_of_another_version_are_not_current(new_sqlite: MakeDatabase)
     asyncio.run(run())
 
 
-def test_migrations_lead_to_the_declared_tables_on_sqlite(new_sqlite: MakeDatabase) -> None:
-    url = new_sqlite()
+# Databases without tables get what was generated, older ones what Alembic writes for them.
+WAYS: dict[str, Callable[[str], str]] = {
+    "generated": first_tables,
+    "by Alembic": lambda dialect: upgrade_sql(dialect, None),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_migrations_lead_to_the_declared_tables_on_sqlite(way: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/migrated.db"
+    migrated = sqlite3.connect(tmp_path / "migrated.db")
+    migrated.executescript(WAYS[way]("sqlite"))
     engine = create_engine(url)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -91,7 +106,6 @@ def test_migrations_lead_to_the_declared_tables_on_sqlite(new_sqlite: MakeDataba
     declared = sqlite3.connect(":memory:")
     for statement in _declared(sqlite.dialect()):
         declared.execute(statement)
-    migrated = sqlite3.connect(url.removeprefix("sqlite:///"))
     question = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'alembic_version'"
     found = [
         {name: re.sub(r"\s+", " ", sql).strip() for name, sql in connection.execute(question)}
@@ -102,9 +116,8 @@ def test_migrations_lead_to_the_declared_tables_on_sqlite(new_sqlite: MakeDataba
     declared.close()
 
 
-def test_migrations_lead_to_the_declared_tables_on_postgres(
-    new_postgres: MakeDatabase, postgres: PostgresServer
-) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_migrations_lead_to_the_declared_tables_on_postgres(way: str, postgres: PostgresServer) -> None:
     async def tables(url: str, *statements: str) -> list[list[Any]]:
         connection: Any = await asyncpg.connect(url)
         for statement in statements:
@@ -124,12 +137,11 @@ def test_migrations_lead_to_the_declared_tables_on_postgres(
         return found
 
     async def run() -> None:
-        migrated = await tables(new_postgres_url)
+        migrated = await tables(postgres.create_database(), WAYS[way]("postgresql"))
         declared = await tables(postgres.create_database(), *_declared(postgresql.dialect()))  # type: ignore[no-untyped-call]
         assert migrated == declared
         assert len(migrated[0]) == sum(len(table.columns) for table in metadata.sorted_tables)
 
-    new_postgres_url = new_postgres()
     asyncio.run(run())
 
 
@@ -141,48 +153,31 @@ def _declared(dialect: Any) -> list[str]:
     return statements
 
 
-def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) -> None:
-    connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
-    dialect = SqliteDialect()
-    declared = reads(dialect)
-    statements: list[Statement] = []
-    for field in declared.__struct_fields__:
-        found = getattr(declared, field)
-        statements += found.values() if isinstance(found, dict) else [found]
-    written = [organization_swap(dialect).update.sql, activity_swap(dialect).update.sql]
-    written += [*deletions(dialect).values(), *dissolution(dialect)]
-    written += [statement.sql for statement in wallet_emptying(dialect)]
-    for sql in (*[statement.sql for statement in statements], *written):
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
-        for *_, step in plan:
-            table = re.match(r"SCAN (\w+)", step)
-            assert table is None or table[1] not in metadata.tables, f"{step}\n{sql}"
-    connection.close()
+NEXT_MIGRATION = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "0002", "0001"
 
 
-def test_accounts_are_found_by_their_own_index_on_sqlite(new_sqlite: MakeDatabase) -> None:
-    """However many there are: a walk through all accounts of an organization would not show as a scan."""
-    connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
-    declared = reads(SqliteDialect())
-    for statement, index in [
-        (declared.accounts_with_address, "wallet_account_by_address"),
-        (declared.accounts_at, "wallet_account_by_path"),
-        (declared.accounts_called, "wallet_account_by_name"),
-        (declared.accounts_of_ids, "sqlite_autoindex_wallet_account_1"),
-    ]:
-        arguments = [None] * statement.sql.count("?")
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", arguments).fetchall()
-        assert any(f"USING INDEX {index} " in step for *_, step in plan), (index, plan)
-    connection.close()
+def upgrade():
+    op.add_column("instance", sa.Column("noted_at_ms", sa.BigInteger()))
+"""
 
 
-@pytest.mark.parametrize("url", ["mysql://h/d", "sqlite://", "sqlite:///:memory:", "nonsense", "sqlite:///"])
-def test_other_urls_are_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="sqlite:///"):
-        migrate(url)
+def test_an_older_database_is_brought_on_by_alembic(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrations = shutil.copytree(offline.MIGRATIONS, tmp_path / "migrations")
+    (migrations / "versions" / "r0002_next.py").write_text(NEXT_MIGRATION)
+    monkeypatch.setattr(offline, "MIGRATIONS", migrations)
+    monkeypatch.setattr(schema, "HEAD", "0002")
+    assert [migrate(database), migrate(database)] == [True, False]
 
     async def run() -> None:
-        with pytest.raises(ValueError, match="sqlite:///"):
-            await open_store(url)
+        async with opened(database) as store:
+            assert await store.schema_revision() == "0002"
+            assert not await is_current(store), "these tables are of a later version"
+            assert await store.found(an_organization(), [], [], {}), "what was there still works"
 
     asyncio.run(run())

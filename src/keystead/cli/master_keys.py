@@ -22,7 +22,7 @@ from keystead.keys.sealing import Master
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
 from keystead.storage.open import open_store
-from keystead.storage.schema import is_current
+from keystead.storage.revisions import is_current
 from keystead.vault.confinement import keep_memory_private
 
 

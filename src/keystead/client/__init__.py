@@ -7,17 +7,14 @@
         else:
             print(made.wallet_id)
 
-What operations take and give, other than plain values, is in `keystead.client.shapes`. The clients themselves, and
-httpx with them, are loaded when they are first used: commands that start a server read credentials only.
+What operations take and give, other than plain values, is in `keystead.client.shapes`. The clients and the shapes,
+and httpx with them, are loaded when they are first used: commands that start a server read credentials only.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from keystead.client import shapes
-from keystead.client.activity import Submitted
-from keystead.client.base import Options
 from keystead.client.errors import (
     ActivityFailed,
     ActivityNotCompleted,
@@ -38,21 +35,37 @@ from keystead.client.errors import (
     Unavailable,
     UsageError,
 )
-from keystead.client.requests import Prepared
 from keystead.client.retries import Retries
 from keystead.stamps.schemes import StampScheme
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, CallbackStamper, Stamper, generate_api_key
 
 if TYPE_CHECKING:
+    from keystead.client import shapes
+    from keystead.client.activity import Submitted
+    from keystead.client.base import Options
     from keystead.client.client import AsyncClient, Client
+    from keystead.client.requests import Prepared
 else:
+    _MODULE_OF = {
+        "AsyncClient": "client",
+        "Client": "client",
+        "Options": "base",
+        "Prepared": "requests",
+        "Submitted": "activity",
+    }
 
     def __getattr__(name: str) -> object:
-        if name not in ("AsyncClient", "Client"):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from keystead.client import client
+        from importlib import import_module
 
-        return getattr(client, name)
+        if name == "shapes":
+            return import_module("keystead.client.shapes")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"keystead.client.{_MODULE_OF[name]}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [

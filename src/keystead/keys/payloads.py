@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
-from eth_hash.auto import keccak
 from msgspec import Meta
 
 from keystead.activities.ports import SignatureScheme
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
+from keystead.api.keccak import keccak256
 from keystead.keys.transactions import rlp
 from keystead.keys.typed_data import integer_of, parse_typed_data
 
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\Z")
 _HASHES: Final[Mapping[HashFunction, Callable[[bytes], bytes]]] = {
     HashFunction.NO_OP: lambda data: data,
     HashFunction.SHA256: lambda data: hashlib.sha256(data).digest(),
-    HashFunction.KECCAK256: keccak,
+    HashFunction.KECCAK256: keccak256,
 }
 _OF_ETHEREUM: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702_AUTHORIZATION})
 
@@ -160,7 +160,7 @@ def _authorization(text: str, field: str) -> Payload:
         raise _no_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
     facts = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
-    return Payload(keccak(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
+    return Payload(keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
 
 
 def _no_authorization(field: str, why: str) -> InvalidRequest:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
-from eth_hash.auto import keccak
 
 from keystead.api.errors import InvalidRequest
+from keystead.api.keccak import keccak256
 
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32
@@ -83,7 +83,7 @@ def _read(document: _Document) -> TypedData:
     types = _Types(declared)
     domain_hash, domain = types.struct(DOMAIN)(document.domain, "domain")
     message_hash, message = types.struct(document.primary_type)(document.message, "message")
-    return TypedData(keccak(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
+    return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
 
 
 def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
@@ -162,7 +162,7 @@ class _Types:
         known = self._structs.get(name)
         if known is None:
             # Put there before its members are looked at: they may be of this type again.
-            type_hash = keccak(self._text(name).encode())
+            type_hash = keccak256(self._text(name).encode())
             members: list[tuple[str, Encode]] = []
             known = self._structs[name] = functools.partial(_struct, name, type_hash, members)
             members += [(member.name, self._encode(member.type)) for member in self._declared[name]]
@@ -210,7 +210,7 @@ def _struct(
             raise _Malformed(f"`{at}.{member}`: missing, but {name} declares it")
         word, seen[member] = encode(value[member], f"{at}.{member}")
         words.append(word)
-    return keccak(b"".join(words)), seen
+    return keccak256(b"".join(words)), seen
 
 
 def _array(encode: Encode, size: str, value: Any, at: str) -> tuple[bytes, list[Any]]:
@@ -219,7 +219,7 @@ def _array(encode: Encode, size: str, value: Any, at: str) -> tuple[bytes, list[
     if size and len(value) != int(size):
         raise _Malformed(f"`{at}`: expected {size} items, not {len(value)}")
     items = [encode(item, f"{at}[{index}]") for index, item in enumerate(value)]
-    return keccak(b"".join(word for word, _ in items)), [seen for _, seen in items]
+    return keccak256(b"".join(word for word, _ in items)), [seen for _, seen in items]
 
 
 @functools.lru_cache(maxsize=256)
@@ -249,7 +249,7 @@ def _string(value: Any, at: str) -> tuple[bytes, str]:
     if not isinstance(value, str):
         raise _Malformed(f"`{at}`: expected a string")
     try:
-        return keccak(value.encode()), value
+        return keccak256(value.encode()), value
     except UnicodeEncodeError:
         raise _Malformed(f"`{at}`: half a surrogate pair is no text") from None
 
@@ -262,7 +262,7 @@ def _octets(value: Any, at: str) -> bytes:
 
 def _dynamic_bytes(value: Any, at: str) -> tuple[bytes, str]:
     octets = _octets(value, at)
-    return keccak(octets), value.lower()
+    return keccak256(octets), value.lower()
 
 
 def _fixed_bytes(size: int, value: Any, at: str) -> tuple[bytes, str]:

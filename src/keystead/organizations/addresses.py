@@ -9,9 +9,8 @@ import base64
 import binascii
 import re
 
-from eth_hash.auto import keccak
-
 from keystead.api.enums import AddressFormat
+from keystead.api.keccak import keccak256
 
 # Hex, and bech32, which means the same in capitals. Base58 and base32 say something else in another case.
 _ANY_CASE = frozenset(
@@ -39,7 +38,7 @@ _TON_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})")
 def eip55(digits: str) -> str:
     """40 hex digits in lower case, with their letters cased as checksum: upper where the keccak-256 of the text has
     a hex digit above 7."""
-    digest = keccak(digits.encode()).hex()
+    digest = keccak256(digits.encode()).hex()
     return "".join(
         letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
     )

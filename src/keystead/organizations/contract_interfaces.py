@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from solders.pubkey import Pubkey
-
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.organizations.addresses import eip55
@@ -58,6 +56,8 @@ def _check_ethereum_address(address: str) -> None:
 
 
 def _check_solana_address(address: str) -> None:
+    from solders.pubkey import Pubkey  # on first use: a server is to start without it
+
     try:
         Pubkey.from_string(address)
     except ValueError:

@@ -34,7 +34,7 @@ from keystead.server.settings import Settings, SettingsError
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store
-from keystead.storage.schema import is_current
+from keystead.storage.revisions import is_current
 from keystead.vault.calls import ServerKeys, WrongMasterKey
 from keystead.vault.process import unlocked
 from keystead.vault.remote import Channel, remote_signer

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from keystead.api.enums import CredentialType
+from keystead.api.keccak import keccak256
 
 API_KEY_HEADER = "X-Stamp"
 
@@ -58,8 +59,4 @@ PUBLIC_KEY_BYTES: Mapping[StampScheme, int] = MappingProxyType(
 
 def eip191_digest(body: bytes) -> bytes:
     """The 32 bytes an Ethereum wallet signs for `body` (EIP-191 version 0x45, "personal message")."""
-    # Imported on first use: it takes as long as all else a client imports to stamp, and few clients need it.
-    # The backend itself, not eth_hash.auto: that one reads the environment to choose a backend.
-    from eth_hash.backends.pycryptodome import keccak256
-
     return keccak256(b"\x19Ethereum Signed Message:\n%d" % len(body) + body)

@@ -25,9 +25,7 @@ from keystead.organizations.organization import DataKey, Organization, Sealed, V
 from keystead.storage import rows
 from keystead.storage.arrivals import Arrivals
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
-from keystead.storage.dialects import Dialect, Statement
-from keystead.storage.pages import Filter, Side
-from keystead.storage.statements import reads
+from keystead.storage.statements import Reads, Statement
 from keystead.storage.steps import Revaluation, Rows
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
@@ -59,9 +57,8 @@ class DatabaseStore(ABC):
     Every method raises Unavailable while the database does not answer, and works again once it does.
     """
 
-    def __init__(self, dialect: Dialect, limits: CacheLimits) -> None:
-        self._dialect = dialect
-        self._reads = reads(dialect)
+    def __init__(self, reads: Reads, limits: CacheLimits) -> None:
+        self._reads = reads
         self._cache = OrganizationCache(self, limits)
         self._arrivals = Arrivals(self._hand_in)
 
@@ -82,6 +79,10 @@ class DatabaseStore(ABC):
     @abstractmethod
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
         """Run a statement that reads."""
+
+    @abstractmethod
+    def _listed(self, values: Sequence[str]) -> Any:
+        """The values as one argument of a statement."""
 
     @abstractmethod
     def _hand_in(self, arrived: Sequence[Pending]) -> None:
@@ -172,13 +173,15 @@ class DatabaseStore(ABC):
             self._reads.has_activity, organization_id=organization_id, id=cursor
         ):
             return None
-        chosen_by = Filter.TYPE_AND_STATUS if types else Filter.STATUS if statuses else Filter.NONE
-        statement = self._reads.activity_pages[chosen_by, Side.ABOVE if page.before else Side.BELOW]
+        if types:
+            pages = self._reads.activities_by_type_and_status
+        else:
+            pages = self._reads.activities_by_status if statuses else self._reads.activities
         found = await self._select(
-            statement,
+            pages.above if page.before else pages.below,
             organization_id=organization_id,
-            statuses=self._dialect.listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
-            types=self._dialect.listed(list(dict.fromkeys(types))),
+            statuses=self._listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
+            types=self._listed(list(dict.fromkeys(types))),
             cursor=cursor or _HIGHEST,
             limit=page.limit,
         )
@@ -204,7 +207,7 @@ class DatabaseStore(ABC):
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         found = await self._select(
-            self._reads.interface_texts_of, organization_id=organization_id, ids=self._dialect.listed(interface_ids)
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
         )
         return {interface_id: text.decode() for interface_id, text in found}
 
@@ -217,7 +220,7 @@ class DatabaseStore(ABC):
         found = await self._select(
             self._reads.accounts_with_address,
             organization_id=organization_id,
-            addresses=self._dialect.listed(possible_forms(address)),
+            addresses=self._listed(possible_forms(address)),
         )
         return [(rows.stored_account_from(row), row[2]) for row in found]
 
@@ -228,19 +231,19 @@ class DatabaseStore(ABC):
             self._reads.accounts_at,
             organization_id=organization_id,
             wallet_id=wallet_id,
-            paths=self._dialect.listed(normalized_paths),
+            paths=self._listed(normalized_paths),
         )
         return [rows.stored_account_from(row) for row in found]
 
     async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
         found = await self._select(
-            self._reads.accounts_called, organization_id=organization_id, names=self._dialect.listed(names)
+            self._reads.accounts_called, organization_id=organization_id, names=self._listed(names)
         )
         return [rows.stored_account_from(row) for row in found]
 
     async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
         found = await self._select(
-            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._dialect.listed(account_ids)
+            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._listed(account_ids)
         )
         return [rows.stored_account_from(row) for row in found]
 
@@ -261,7 +264,8 @@ class DatabaseStore(ABC):
             question = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
             if not await self._select(question, id=cursor, **place):
                 return None
-        statement = self._reads.account_pages[wallet_id is not None, Side.BELOW if page.before else Side.ABOVE]
+        pages = self._reads.accounts if wallet_id is None else self._reads.accounts_of_wallet
+        statement = pages.below if page.before else pages.above
         found = await self._select(statement, cursor=cursor or _LOWEST, limit=page.limit, **place)
         accounts = [rows.account_from(row) for row in found]
         return accounts[::-1] if page.before else accounts
@@ -292,9 +296,10 @@ class DatabaseStore(ABC):
             self._reads.has_suborganization, organization_id=parent_id, id=cursor
         ):
             return None
+        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_found
         values = {} if found_by is None else {"kind": found_by[0].value, "value": found_by[1]}
         found = await self._select(
-            self._reads.suborganization_pages[found_by is not None, Side.BELOW if page.before else Side.ABOVE],
+            pages.below if page.before else pages.above,
             organization_id=parent_id,
             cursor=cursor or _LOWEST,
             limit=page.limit,

@@ -9,20 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from keystead.storage import tables
-from keystead.storage.dialects import Row
-from keystead.storage.steps import Move, Revaluation, Revision, Rows, WalletContents
+from keystead.storage.steps import Move, Revaluation, Revision, Row, Rows, WalletContents
 
-_KEY_LENGTHS = {
-    table.name: len(table.primary_key.columns)
-    for table in (
-        tables.record,
-        tables.interface_text,
-        tables.wallet_account,
-        tables.sealed_secret,
-        tables.lookup,
-    )
-}
+KEY_LENGTHS = {"record": 3, "interface_text": 2, "wallet_account": 2, "sealed_secret": 3, "lookup": 5}
 """Tables in which a later commit may replace or delete what an earlier one wrote: how long their keys are."""
 
 
@@ -74,8 +63,8 @@ def gather(commits: Iterable[Rows]) -> Group | None:
         for place in commit.gone:
             last[place] = None
         for table, row in commit.rows:
-            if table in _KEY_LENGTHS:
-                last[table, row[: _KEY_LENGTHS[table]]] = row
+            if table in KEY_LENGTHS:
+                last[table, row[: KEY_LENGTHS[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
         dissolved.extend(commit.dissolved)

@@ -5,16 +5,18 @@ Here: choosing the engine by URL. Not here: making or updating tables (`schema`)
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 
 TIMEOUT_S = 5.0
 """How long the database may take for one step before Unavailable."""
+
+_SCHEME = re.compile(r"[\w+]+")
+_HOST = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]*)(:[0-9]*)?")
+"""A name, an address, or one of IPv6 in brackets, each with its port, or nothing."""
 
 
 async def open_store(
@@ -40,14 +42,20 @@ def sqlite_path(database_url: str) -> Path | None:
 
     The error does not repeat the URL: it may hold a password.
     """
-    try:
-        url = make_url(database_url)
-    except ArgumentError:
-        raise ValueError("the database URL cannot be read; see sqlite:///FILE or postgresql://HOST/NAME") from None
-    if url.drivername in ("postgresql", "postgres"):
-        return None
-    if url.drivername != "sqlite":
-        raise ValueError(f"database URLs begin with sqlite:/// or postgresql://, not {url.drivername}://")
-    if not url.database or url.database == ":memory:":
-        raise ValueError("a SQLite URL names a file: sqlite:///FILE")
-    return Path(url.database)
+    scheme, _, rest = database_url.partition("://")
+    if scheme in ("postgresql", "postgres"):
+        if all(map(_HOST.fullmatch, _hosts(rest))):
+            return None
+    elif scheme == "sqlite":
+        slash, file = rest[:1], rest[1:]
+        if slash != "/" or file in ("", ":memory:") or "?" in file:
+            raise ValueError("a SQLite URL names a file and nothing else: sqlite:///FILE")
+        return Path(file)
+    elif _SCHEME.fullmatch(scheme) and scheme != database_url:
+        raise ValueError(f"database URLs begin with sqlite:/// or postgresql://, not {scheme}://")
+    raise ValueError("the database URL cannot be read; see sqlite:///FILE or postgresql://HOST/NAME")
+
+
+def _hosts(rest: str) -> list[str]:
+    """Of `user:password@host:port,host:port/name?settings`, with anything but the hosts left out."""
+    return re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].split(",")

@@ -17,9 +17,9 @@ import asyncpg
 from keystead.organizations.organization import Version
 from keystead.storage.base import DatabaseStore, Pending, unavailable
 from keystead.storage.cache import CacheLimits
-from keystead.storage.dialects import PostgresDialect, Statement
 from keystead.storage.postgres_committer import PostgresCommitter
 from keystead.storage.postgres_connections import Connections
+from keystead.storage.statements import Statement, postgres_statements
 
 _COMMIT_LANES = 4
 _READ_CONNECTIONS = 6
@@ -29,11 +29,11 @@ class PostgresStore(DatabaseStore):
     """Uses at most ten connections: four to commit, six to read."""
 
     def __init__(self, url: str, limits: CacheLimits, *, timeout_s: float) -> None:
-        dialect = PostgresDialect()
-        super().__init__(dialect, limits)
+        statements = postgres_statements()
+        super().__init__(statements.reads, limits)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_COMMIT_LANES, timeout_s=timeout_s, lost=self._cache.clear)
-        self._committer = PostgresCommitter(self._writers, dialect, self._settle, lanes=_COMMIT_LANES)
+        self._committer = PostgresCommitter(self._writers, statements, self._settle, lanes=_COMMIT_LANES)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
         self._closed = False
@@ -77,6 +77,9 @@ class PostgresStore(DatabaseStore):
             except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
                 return []  # PostgreSQL's text cannot hold U+0000: nothing stored has this id
             return found
+
+    def _listed(self, values: Sequence[str]) -> list[str]:
+        return list(values)
 
     def _hand_in(self, arrived: Sequence[Pending]) -> None:
         if self._closed:

@@ -19,21 +19,10 @@ from typing import Any
 from keystead.activities.store import CommitOutcome
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.storage.base import Pending, unwritten
-from keystead.storage.dialects import PostgresDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.steps import Move, Revaluation, Revision
-from keystead.storage.writes import (
-    IF_SKIPPED,
-    Swap,
-    activity_swap,
-    deletions,
-    dissolution,
-    instance_swap,
-    organization_swap,
-    postgres_inserts,
-    wallet_emptying,
-)
+from keystead.storage.statements import PostgresStatements, Swap
+from keystead.storage.steps import IF_SKIPPED, Move, Revaluation, Revision
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -47,19 +36,13 @@ class PostgresCommitter:
     def __init__(
         self,
         connections: Connections,
-        dialect: PostgresDialect,
+        statements: PostgresStatements,
         settle: Callable[[Settled], None],
         *,
         lanes: int,
     ) -> None:
         self._connections = connections
-        self._move = organization_swap(dialect)
-        self._revise = activity_swap(dialect)
-        self._revalue = instance_swap(dialect)
-        self._inserts = postgres_inserts(dialect)
-        self._deletions = deletions(dialect)
-        self._dissolution = dissolution(dialect)
-        self._emptying = wallet_emptying(dialect)
+        self._statements = statements
         self._settle = settle
         self._lanes: list[asyncio.Queue[Pending | None]] = [asyncio.Queue() for _ in range(lanes)]
         self._tasks = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
@@ -121,26 +104,27 @@ class PostgresCommitter:
             return outcome
 
     async def _write(self, connection: Any, group: Group) -> CommitOutcome:
+        sql = self._statements
         for swap, steps in (
-            (self._move, group.moves),
-            (self._revise, group.revisions),
-            (self._revalue, group.revaluations),
+            (sql.move, group.moves),
+            (sql.revise, group.revisions),
+            (sql.revalue, group.revaluations),
         ):
             if steps and not await _swapped(connection, swap, steps):
                 return CommitOutcome.CONFLICT
-        for table, sql in self._inserts.items():
+        for table, insert in sql.inserts.items():
             if rows := group.rows.get(table):
-                status = await connection.execute(sql, *zip(*rows, strict=True))
+                status = await connection.execute(insert, *zip(*rows, strict=True))
                 if table in IF_SKIPPED and _count(status) != len(rows):
                     return IF_SKIPPED[table]
         for table, keys in group.gone.items():
-            await connection.executemany(self._deletions[table], keys)
+            await connection.executemany(sql.deletions[table], keys)
         for contents in group.emptied:
-            for statement in self._emptying:
+            for statement in sql.wallet_emptying:
                 await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
         for organization_id in group.dissolved:
-            for sql in self._dissolution:
-                await connection.execute(sql, organization_id)
+            for each in sql.dissolution:
+                await connection.execute(each, organization_id)
         return CommitOutcome.COMMITTED
 
 

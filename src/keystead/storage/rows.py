@@ -42,9 +42,7 @@ from keystead.organizations.organization import (
     Remove,
     records_of,
 )
-from keystead.storage import tables
-from keystead.storage.dialects import Row
-from keystead.storage.steps import Move, Revision, Rows, WalletContents
+from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
@@ -56,7 +54,8 @@ _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
 
-_REQUEST = tables.activity.c.keys().index("request")
+_REQUEST = 6
+"""Where an activity's row has its request: see `_activity_row`."""
 _TOMBSTONE = b""
 
 

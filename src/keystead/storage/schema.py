@@ -1,31 +1,20 @@
-"""Bring a database's tables to what this version needs, and tell whether they are.
+"""Bring a database's tables to what this version needs.
 
-Here: `migrate`, `is_current`. Not here: the tables (`tables`), the steps (`migrations`).
-Alembic writes the SQL of the steps; the engines' own drivers run it, in one transaction under a lock.
+Here: `migrate`. Not here: the tables (`declared.tables`), the steps (`migrations`), asking whether there is any to
+take (`revisions`). Alembic writes the SQL of the steps, ahead of time for a database without tables; the engines'
+own drivers run it, in one transaction under a lock.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import TIMEOUT_S, sqlite_path
+from keystead.storage.revisions import HEAD
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-
-HEAD = "0001"
-"""The newest migration. Written here because importing Alembic takes longer than starting the server."""
-
-
-async def is_current(store: DatabaseStore) -> bool:
-    """Whether the tables are those of this version. Raises Unavailable while the database does not answer."""
-    return await store.schema_revision() == HEAD
+from keystead.storage.statements import first_tables
 
 
 def migrate(database_url: str) -> bool:
@@ -39,7 +28,7 @@ def migrate(database_url: str) -> bool:
         return _migrate_sqlite(path)
     from keystead.storage.postgres_schema import migrate_postgres
 
-    return asyncio.run(migrate_postgres(database_url, upgrade_sql, connect_timeout_s=TIMEOUT_S))
+    return asyncio.run(migrate_postgres(database_url, _upgrade_sql, connect_timeout_s=TIMEOUT_S))
 
 
 def _migrate_sqlite(path: Path) -> bool:
@@ -48,7 +37,7 @@ def _migrate_sqlite(path: Path) -> bool:
         try:
             connection.execute("BEGIN EXCLUSIVE")
             try:
-                statements = _statements(upgrade_sql("sqlite", _sqlite_revision(connection)))
+                statements = _statements(_upgrade_sql("sqlite", _sqlite_revision(connection)))
                 for statement in statements:
                     connection.execute(statement)
                 connection.execute("COMMIT")
@@ -79,23 +68,13 @@ def _statements(script: str) -> list[str]:
     return statements
 
 
-def upgrade_sql(dialect: str, revision: str | None) -> str:
+def _upgrade_sql(dialect: str, revision: str | None) -> str:
     """The SQL that leads from this revision (None: no tables) to the newest; "" where it is the newest."""
     if revision == HEAD:
         return ""
-    from alembic import command
+    if revision is None:
+        return first_tables(dialect)
+    # Imported for old databases only: it takes longer than starting a server.
+    from keystead.storage.migrations.offline import upgrade_sql
 
-    script = io.StringIO()
-    config = alembic_config(output_buffer=script)
-    config.attributes["dialect"] = dialect
-    command.upgrade(config, f"{revision or 'base'}:head", sql=True)
-    return script.getvalue()
-
-
-def alembic_config(*, output_buffer: io.StringIO | None = None) -> Config:
-    from alembic.config import Config
-
-    config = Config(output_buffer=output_buffer)
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    return config
+    return upgrade_sql(dialect, revision)

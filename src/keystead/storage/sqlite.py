@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from keystead.organizations.organization import Version
 from keystead.storage.base import DatabaseStore, NotMigrated, Pending, unavailable
 from keystead.storage.cache import CacheLimits
-from keystead.storage.dialects import SqliteDialect, Statement
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
+from keystead.storage.statements import Statement, sqlite_statements
 
 _READ_LOCK_WAIT_S = 1.0
 """Readers wait only while another process recovers the log after a crash. The event loop stands still meanwhile."""
@@ -27,14 +29,14 @@ _READ_LOCK_WAIT_S = 1.0
 
 class SqliteStore(DatabaseStore):
     def __init__(self, path: Path, limits: CacheLimits, *, lock_wait_s: float) -> None:
-        dialect = SqliteDialect()
-        super().__init__(dialect, limits)
+        statements = sqlite_statements()
+        super().__init__(statements.reads, limits)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._closed = False
         self._writer = SqliteWriter(
-            DatabaseFile(path, lock_wait_s=lock_wait_s), dialect, self._settle, self._forget
+            DatabaseFile(path, lock_wait_s=lock_wait_s), statements, self._settle, self._forget
         )
 
     async def version(self, organization_id: str) -> Version | None:
@@ -57,6 +59,9 @@ class SqliteStore(DatabaseStore):
             if not isinstance(refusal, NotMigrated):
                 self._forget()
             raise refusal from error
+
+    def _listed(self, values: Sequence[str]) -> str:
+        return msgspec.json.encode(values).decode()
 
     def _hand_in(self, arrived: Sequence[Pending]) -> None:
         if self._closed:

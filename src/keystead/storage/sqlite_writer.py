@@ -20,20 +20,10 @@ from collections.abc import Callable, Sequence
 from keystead.activities.store import CommitOutcome
 from keystead.api.errors import Unavailable
 from keystead.storage.base import Pending, already_there, unwritten
-from keystead.storage.dialects import Row, SqliteDialect
 from keystead.storage.groups import Group, gather
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-from keystead.storage.writes import (
-    IF_SKIPPED,
-    SQLITE_ROWS_AT_ONCE,
-    activity_swap,
-    deletions,
-    dissolution,
-    instance_swap,
-    organization_swap,
-    sqlite_inserts,
-    wallet_emptying,
-)
+from keystead.storage.statements import SqliteStatements
+from keystead.storage.steps import IF_SKIPPED, Row
 
 Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
@@ -50,18 +40,12 @@ class SqliteWriter:
     def __init__(
         self,
         file: DatabaseFile,
-        dialect: SqliteDialect,
+        statements: SqliteStatements,
         settle: Callable[[Settled], None],
         lost: Callable[[], None],
     ) -> None:
         self._file = file
-        self._move = organization_swap(dialect).update
-        self._revise = activity_swap(dialect).update
-        self._revalue = instance_swap(dialect).update
-        self._inserts = sqlite_inserts(dialect)
-        self._deletions = deletions(dialect)
-        self._dissolution = dissolution(dialect)
-        self._emptying = wallet_emptying(dialect)
+        self._statements = statements
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -142,27 +126,28 @@ class SqliteWriter:
         return outcome
 
     def _write(self, connection: sqlite3.Connection, group: Group) -> CommitOutcome:
+        sql = self._statements
         for statement, steps in (
-            (self._move, group.moves),
-            (self._revise, group.revisions),
-            (self._revalue, group.revaluations),
+            (sql.move, group.moves),
+            (sql.revise, group.revisions),
+            (sql.revalue, group.revaluations),
         ):
             for step in steps:
                 if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                     return CommitOutcome.CONFLICT
-        for table, statements in self._inserts.items():
+        for table, inserts in sql.inserts.items():
             if rows := group.rows.get(table):
-                inserted = _insert(connection, statements, rows)
+                inserted = _insert(connection, inserts, rows)
                 if inserted != len(rows) and table in IF_SKIPPED:
                     return IF_SKIPPED[table]
         for table, keys in group.gone.items():
-            connection.executemany(self._deletions[table], keys)
+            connection.executemany(sql.deletions[table], keys)
         for contents in group.emptied:
-            for statement in self._emptying:
+            for statement in sql.wallet_emptying:
                 connection.execute(statement.sql, statement.arguments(contents.parameters()))
         for organization_id in group.dissolved:
-            for sql in self._dissolution:
-                connection.execute(sql, (organization_id,))
+            for each in sql.dissolution:
+                connection.execute(each, (organization_id,))
         return CommitOutcome.COMMITTED
 
     def _connected(self) -> sqlite3.Connection:
@@ -181,11 +166,11 @@ class SqliteWriter:
             self._tell(self._lost)
 
 
-def _insert(connection: sqlite3.Connection, statements: dict[int, str], rows: Sequence[Row]) -> int:
+def _insert(connection: sqlite3.Connection, inserts: dict[int, str], rows: Sequence[Row]) -> int:
     inserted = done = 0
-    for at_once in SQLITE_ROWS_AT_ONCE:
+    for at_once, sql in inserts.items():
         while len(rows) - done >= at_once:
             values = [value for row in rows[done : done + at_once] for value in row]
-            inserted += connection.execute(statements[at_once], values).rowcount
+            inserted += connection.execute(sql, values).rowcount
             done += at_once
     return inserted

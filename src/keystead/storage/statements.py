@@ -1,41 +1,41 @@
-"""Every statement, declared in SQLAlchemy Core and compiled once per dialect, when a store opens.
+"""Every statement as its database's driver takes it, read from the files of the folder `sql`.
 
-Here: what is read and written, in SQL. Not here: running it (`sqlite`, `postgres`), what rows mean (`rows`).
+Here: their form and how they are found. Not here: the SQL, which is declared in `declared` and written by
+`make generate`; running it (`sqlite`, `postgres`); what rows mean (`rows`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, column, func, select, table
 
-from keystead.organizations.organization import KIND_OF, DataKey
-from keystead.storage.dialects import Dialect, Statement
-from keystead.storage.pages import (
-    Filter,
-    Side,
-    account_page,
-    activity_page,
-    one_activity,
-    suborganization_page,
-)
-from keystead.storage.tables import (
-    activity,
-    instance,
-    interface_text,
-    organization,
-    policy_evaluation,
-    record,
-    sealed_secret,
-    wallet_account,
-)
-
-_ORGANIZATION_ID: BindParameter[str] = bindparam("organization_id")
-_ID: BindParameter[str] = bindparam("id")
+GENERATED = Path(__file__).parent / "sql"
+"""The files written by `declared.generate`, each named for its dialect."""
 
 
-class Reads(msgspec.Struct, frozen=True, kw_only=True):
+class Statement(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A statement. `names` are its parameters in the driver's order; some have a constant."""
+
+    sql: str
+    names: tuple[str, ...] = ()
+    constants: dict[str, str | int] = {}
+
+    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+        """The parameters in the driver's order."""
+        return [values[name] if name in values else self.constants[name] for name in self.names]
+
+
+class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A statement for each side of the cursor, in the order of ids, which is the order of creation."""
+
+    below: Statement
+    above: Statement
+
+
+class Reads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The statements that read. `version` is the hot one: its only parameter is the organization's id."""
 
     version: Statement
@@ -45,7 +45,9 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     activity: Statement
     activity_with_fingerprint: Statement
     has_activity: Statement
-    activity_pages: dict[tuple[Filter, Side], Statement]
+    activities: Pages
+    activities_by_status: Pages
+    activities_by_type_and_status: Pages
     evaluations: Statement
     interface_texts: Statement
     interface_text: Statement
@@ -57,132 +59,74 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     sealed_secret: Statement
     has_account: Statement
     has_account_of_wallet: Statement
-    account_pages: dict[tuple[bool, Side], Statement]
+    accounts: Pages
+    accounts_of_wallet: Pages
     has_suborganization: Statement
-    suborganization_pages: dict[tuple[bool, Side], Statement]
+    suborganizations: Pages
+    suborganizations_found: Pages
     data_key_page: Statement
     instance_value: Statement
     schema_revision: Statement
 
 
-def reads(dialect: Dialect) -> Reads:
-    return Reads(
-        version=dialect.compile(
-            select(organization.c.version, organization.c.changed_by).where(organization.c.id == _ID)
-        ),
-        versions=dialect.compile(
-            select(organization.c.id, organization.c.version, organization.c.changed_by).where(
-                dialect.is_among(organization.c.id, "ids")
-            )
-        ),
-        whole=_records(dialect, func.length(record.c.body) > 0),
-        changed_since=_records(dialect, record.c.version > bindparam("version")),
-        activity=dialect.compile(one_activity(activity.c.id == _ID)),
-        activity_with_fingerprint=dialect.compile(one_activity(activity.c.fingerprint == bindparam("fingerprint"))),
-        has_activity=dialect.compile(
-            select(activity.c.id).where(activity.c.organization_id == _ORGANIZATION_ID, activity.c.id == _ID)
-        ),
-        activity_pages={
-            (chosen_by, side): activity_page(dialect, chosen_by, side) for chosen_by in Filter for side in Side
-        },
-        evaluations=dialect.compile(
-            select(policy_evaluation.c.body)
-            .where(
-                policy_evaluation.c.organization_id == _ORGANIZATION_ID,
-                policy_evaluation.c.activity_id == bindparam("activity_id"),
-            )
-            .order_by(policy_evaluation.c.id)
-        ),
-        interface_texts=dialect.compile(
-            select(interface_text.c.id, interface_text.c.text).where(
-                interface_text.c.organization_id == _ORGANIZATION_ID
-            )
-        ),
-        interface_text=dialect.compile(
-            select(interface_text.c.text).where(
-                interface_text.c.organization_id == _ORGANIZATION_ID, interface_text.c.id == _ID
-            )
-        ),
-        interface_texts_of=dialect.compile(
-            select(interface_text.c.id, interface_text.c.text).where(
-                interface_text.c.organization_id == _ORGANIZATION_ID, dialect.is_among(interface_text.c.id, "ids")
-            )
-        ),
-        # In no order: to order by id, SQLite would walk through all accounts instead of these few.
-        accounts_with_address=dialect.compile(
-            _stored_accounts(dialect.is_among(wallet_account.c.address, "addresses"))
-        ),
-        accounts_at=dialect.compile(
-            _stored_accounts(
-                wallet_account.c.wallet_id == bindparam("wallet_id"),
-                dialect.is_among(wallet_account.c.normalized_path, "paths"),
-            )
-        ),
-        accounts_called=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.name, "names"))),
-        accounts_of_ids=dialect.compile(_stored_accounts(dialect.is_among(wallet_account.c.id, "ids"))),
-        sealed_secret=dialect.compile(
-            select(sealed_secret.c.key_id, sealed_secret.c.ciphertext).where(
-                sealed_secret.c.organization_id == _ORGANIZATION_ID,
-                sealed_secret.c.record_id == bindparam("record_id"),
-                sealed_secret.c.purpose == bindparam("purpose"),
-            )
-        ),
-        has_account=dialect.compile(
-            select(wallet_account.c.id).where(
-                wallet_account.c.organization_id == _ORGANIZATION_ID, wallet_account.c.id == _ID
-            )
-        ),
-        has_account_of_wallet=dialect.compile(
-            select(wallet_account.c.id).where(
-                wallet_account.c.organization_id == _ORGANIZATION_ID,
-                wallet_account.c.id == _ID,
-                wallet_account.c.wallet_id == bindparam("wallet_id"),
-            )
-        ),
-        account_pages={
-            (of_wallet, side): account_page(dialect, of_wallet, side)
-            for of_wallet in (False, True)
-            for side in Side
-        },
-        has_suborganization=dialect.compile(
-            select(organization.c.id).where(organization.c.parent_id == _ORGANIZATION_ID, organization.c.id == _ID)
-        ),
-        suborganization_pages={
-            (found_by_value, side): suborganization_page(dialect, found_by_value, side)
-            for found_by_value in (False, True)
-            for side in Side
-        },
-        data_key_page=dialect.compile(
-            select(organization.c.id, record.c.body)
-            .join_from(
-                organization,
-                record,
-                and_(
-                    record.c.organization_id == organization.c.id,
-                    record.c.kind == KIND_OF[DataKey].word,
-                    record.c.id == "",
-                ),
-            )
-            .where(organization.c.id > bindparam("cursor"))
-            .order_by(organization.c.id)
-            .limit(bindparam("limit"))
-        ),
-        instance_value=dialect.compile(select(instance.c.value).where(instance.c.name == bindparam("name"))),
-        schema_revision=dialect.compile(select(column("version_num")).select_from(table("alembic_version"))),
-    )
+class Swap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A compare-and-swap: `update` changes one row where the step's `expected` held, else none.
+
+    `locked` reads what several steps are compared with, and locks it until the transaction ends: in order of keys,
+    of which it takes one list per column.
+    """
+
+    update: Statement
+    locked: Statement
 
 
-def _records(dialect: Dialect, which: ColumnElement[bool]) -> Statement:
-    """An organization's version and records. One statement, so that they are of one moment."""
-    of_organization = and_(record.c.organization_id == organization.c.id, which)
-    return dialect.compile(
-        select(organization.c.version, organization.c.changed_by, record.c.kind, record.c.id, record.c.body)
-        .select_from(organization.outerjoin(record, of_organization))
-        .where(organization.c.id == _ID)
-    )
+class Statements(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What both databases are asked in the same way.
+
+    `deletions` are by table; their parameters are the columns of the key. `dissolution` leaves of an organization
+    its records and its activities; each takes the organization's id. `wallet_emptying` takes all accounts of a
+    wallet away, and what they are found by: `steps.WalletContents`.
+    """
+
+    reads: Reads
+    deletions: dict[str, str]
+    dissolution: tuple[str, ...]
+    wallet_emptying: tuple[Statement, ...]
 
 
-def _stored_accounts(*wanted: ColumnElement[bool]) -> Select[Any]:
-    return select(wallet_account.c.body, wallet_account.c.exported, wallet_account.c.normalized_path).where(
-        wallet_account.c.organization_id == _ORGANIZATION_ID, *wanted
-    )
+class SqliteStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`move`, `revise`, `revalue`: the updates of `steps.Move`, `Revision`, `Revaluation`; one row each, or none.
+
+    `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
+    the rows' values one after another.
+    """
+
+    move: Statement
+    revise: Statement
+    revalue: Statement
+    inserts: dict[str, dict[int, str]]
+
+
+class PostgresStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`move`, `revise`, `revalue`: of `steps.Move`, `Revision`, `Revaluation`.
+
+    `inserts` are by table, in the order of writing; they take one array per column.
+    """
+
+    move: Swap
+    revise: Swap
+    revalue: Swap
+    inserts: dict[str, str]
+
+
+def sqlite_statements() -> SqliteStatements:
+    return msgspec.json.decode((GENERATED / "sqlite.json").read_bytes(), type=SqliteStatements)
+
+
+def postgres_statements() -> PostgresStatements:
+    return msgspec.json.decode((GENERATED / "postgresql.json").read_bytes(), type=PostgresStatements)
+
+
+def first_tables(dialect: str) -> str:
+    """The SQL that leads from an empty database to the newest tables. `dialect`: sqlite or postgresql."""
+    return (GENERATED / f"{dialect}.sql").read_text()

@@ -9,9 +9,29 @@ from typing import Any
 
 import msgspec
 
+from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Version
-from keystead.storage.dialects import Row
-from keystead.storage.tables import ACTIVITY_CHANGES
+
+Row = tuple[Any, ...]
+
+ACTIVITY_CHANGES = (
+    "status",
+    "result",
+    "app_proofs",
+    "failure",
+    "proofs",
+    "approvals_since_ms",
+    "revision",
+    "updated_at_ms",
+)
+"""The columns that a later revision of an activity writes: from the status to the end of a row."""
+
+IF_SKIPPED = {
+    "instance": CommitOutcome.CONFLICT,
+    "organization": CommitOutcome.CONFLICT,
+    "activity": CommitOutcome.DUPLICATE,
+}
+"""What a commit comes to if a row of this table was there already. A look-up that was there is no matter."""
 
 
 class Move(msgspec.Struct, frozen=True):

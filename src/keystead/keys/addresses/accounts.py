@@ -8,8 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from eth_hash.auto import keccak
-
+from keystead.api.keccak import keccak256
 from keystead.keys.addresses.bitcoin import hash160
 from keystead.keys.addresses.text import base58, base58check, bech32, bech32m, crc16
 from keystead.keys.curves import PublicKey
@@ -40,7 +39,7 @@ def tron(key: PublicKey) -> str:
 def _keccak_tail(key: PublicKey) -> bytes:
     """The last 20 bytes of Keccak-256 over x and y."""
     assert key.uncompressed is not None
-    return keccak(key.uncompressed[1:])[-20:]
+    return keccak256(key.uncompressed[1:])[-20:]
 
 
 def cosmos(key: PublicKey) -> str:

@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
-from eth_hash.auto import keccak
 
+from keystead.api.keccak import keccak256
 from keystead.keys.transactions.envelope import SELECTOR_BYTES, hex_text
 from keystead.keys.transactions.transaction import unparsable
 from keystead.organizations.interface_formats import AbiEntry, AbiParameter
@@ -67,7 +67,7 @@ def _functions(abi: str) -> Mapping[bytes, _Function]:
         if entry.type != "function":
             continue
         signature = f"{entry.name}({','.join(map(_type_text, entry.inputs))})"
-        selector = keccak(signature.encode())[:SELECTOR_BYTES]
+        selector = keccak256(signature.encode())[:SELECTOR_BYTES]
         function = _Function(entry.name, signature, entry.inputs, _tuple_decoder(entry.inputs))
         if found.setdefault(selector, function).signature != signature:
             ambiguous.add(selector)

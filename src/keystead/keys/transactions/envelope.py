@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from eth_hash.auto import keccak
-
 from keystead.api.enums import AddressFormat
+from keystead.api.keccak import keccak256
 from keystead.keys.addresses import address as address_of
 from keystead.keys.curves import PublicKey
 from keystead.keys.transactions import rlp
@@ -122,4 +121,4 @@ def address_text(value: bytes) -> str:
 
 
 def digest(signed: bytes) -> bytes:
-    return keccak(signed)
+    return keccak256(signed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from keystead.storage.tables import metadata
+from keystead.storage.declared.tables import metadata
 
 attributes = context.config.attributes
 if context.is_offline_mode():

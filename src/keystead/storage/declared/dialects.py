@@ -1,15 +1,15 @@
-"""Where the two databases' SQL differs: compiling a statement, passing a list, writing many rows at once.
+"""Where the two databases' SQL differs: compiling a statement, taking a list, finding ids by it.
 
-Here: those differences. Not here: the statements themselves (`statements`, `pages`), and the connections.
+Here: those differences. Not here: the statements themselves (`reads`, `pages`, `writes`), and passing a list when
+a statement runs (the stores).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from sqlalchemy import (
     ColumnElement,
     Executable,
@@ -24,19 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
-Row = tuple[Any, ...]
-
-
-class Statement(msgspec.Struct, frozen=True):
-    """A statement as its driver takes it. `names` are its parameters in their order; some have a constant."""
-
-    sql: str
-    names: tuple[str, ...]
-    constants: Mapping[str, Any]
-
-    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
-        """The parameters in the driver's order."""
-        return [values[name] if name in values else self.constants[name] for name in self.names]
+from keystead.storage.statements import Statement
 
 
 class Dialect(ABC):
@@ -44,10 +32,6 @@ class Dialect(ABC):
 
     @abstractmethod
     def compile(self, statement: Executable) -> Statement: ...
-
-    @abstractmethod
-    def listed(self, values: Sequence[str]) -> Any:
-        """The values as one argument, for `is_among` and `each`."""
 
     @abstractmethod
     def is_among(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
@@ -65,9 +49,6 @@ class Dialect(ABC):
 class SqliteDialect(Dialect):
     def compile(self, statement: Executable) -> Statement:
         return _compiled(statement, sqlite.dialect(paramstyle="qmark"))
-
-    def listed(self, values: Sequence[str]) -> str:
-        return msgspec.json.encode(values).decode()
 
     def is_among(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column.in_(select(self.each(name).c.value))
@@ -87,9 +68,6 @@ class PostgresDialect(Dialect):
     def compile(self, statement: Executable) -> Statement:
         return _compiled(statement, asyncpg_dialect())  # type: ignore[no-untyped-call]
 
-    def listed(self, values: Sequence[str]) -> list[str]:
-        return list(values)
-
     def is_among(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(Text())))
 
@@ -105,6 +83,9 @@ class PostgresDialect(Dialect):
 def _compiled(statement: Executable, dialect: Any) -> Statement:
     compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
     names = tuple(compiled.positiontup)
+    # On one line, which changes nothing: every text value is a parameter.
+    sql = " ".join(str(compiled).split())
+    assert "'" not in sql, f"a text value is part of this SQL: {sql}"
     return Statement(
-        str(compiled), names, {name: compiled.params[name] for name in names if compiled.params[name] is not None}
+        sql, names, {name: compiled.params[name] for name in names if compiled.params[name] is not None}
     )

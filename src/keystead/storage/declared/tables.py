@@ -68,9 +68,6 @@ activity = Table(
     Index("activity_by_type", "organization_id", "type", "status", "id"),
 )
 
-ACTIVITY_CHANGES = tuple(activity.c.keys())[activity.c.keys().index("status") :]
-"""The columns that a later revision writes: from the status to the end of a row."""
-
 vote = Table(
     "vote",
     metadata,

@@ -1,4 +1,4 @@
-"""The statements that write: many rows of a table at once, and what it means where a row was already there.
+"""The statements that write: many rows of a table at once, and what becomes of a row that was already there.
 
 Here: inserts, deletions, the compare-and-swap of versions and revisions. Not here: the transaction around them
 (`sqlite_writer`, `postgres_committer`).
@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-import msgspec
 from sqlalchemy import (
     BigInteger,
     BindParameter,
@@ -28,11 +27,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
-from keystead.activities.store import CommitOutcome
 from keystead.organizations.lookups import LookupKind
-from keystead.storage.dialects import Dialect, PostgresDialect, SqliteDialect, Statement
-from keystead.storage.tables import (
-    ACTIVITY_CHANGES,
+from keystead.storage.declared.dialects import Dialect, PostgresDialect, SqliteDialect
+from keystead.storage.declared.tables import (
     activity,
     instance,
     interface_text,
@@ -44,6 +41,8 @@ from keystead.storage.tables import (
     vote,
     wallet_account,
 )
+from keystead.storage.statements import Statement, Swap
+from keystead.storage.steps import ACTIVITY_CHANGES
 
 
 class IfThere(Enum):
@@ -68,26 +67,8 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (lookup, IfThere.SKIP),
 )
 
-IF_SKIPPED: dict[str, CommitOutcome] = {
-    instance.name: CommitOutcome.CONFLICT,
-    organization.name: CommitOutcome.CONFLICT,
-    activity.name: CommitOutcome.DUPLICATE,
-}
-"""What a commit comes to if a row of this table was there already. A look-up that was there is no matter."""
-
 SQLITE_ROWS_AT_ONCE = (16, 4, 1)
 """How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back."""
-
-
-class Swap(msgspec.Struct, frozen=True):
-    """A compare-and-swap: `update` changes one row where the step's `expected` held, else none.
-
-    `locked` reads what several steps are compared with, and locks it until the transaction ends: in order of keys,
-    of which it takes one list per column.
-    """
-
-    update: Statement
-    locked: Statement
 
 
 def organization_swap(dialect: Dialect) -> Swap:
