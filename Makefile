@@ -22,7 +22,7 @@ help:
 	@echo "make generate  write anew what is made from the code: client methods, SQL, docs/coverage.md, docs/configuration.md"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
-run: install .venv/.compiled
+run: install
 	@exec $(BIN)/keystead dev --port $(PORT) --data $(DATA)
 
 install: .venv/.installed .venv/.compiled
