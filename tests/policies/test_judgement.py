@@ -86,7 +86,7 @@ def test_policies(policies: list, verdict: Verdict, rule: Rule, decided: tuple[s
 def test_outcome(policy, outcome: Outcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
     (said,) = judge(facts("A", "DELETE_USERS", [policy])).evaluations
     assert (said.policy_id, said.outcome, said.clause) == ("P0", outcome, clause)
-    assert (said.error is not None) is (outcome is Outcome.ERROR)
+    assert (said.reason is not None) is (outcome is Outcome.ERROR)
 
 
 GUARDED = f"activity.action == 'SIGN' && {FAILING}"
@@ -116,7 +116,7 @@ def test_failing_closed(policy, open_verdict: Verdict, closed_verdict: Verdict) 
         assert judgement.verdict is expected
         if expected is EXPLICIT:
             assert judgement.policy_ids == ("P0",)
-        if judgement.evaluations[0].error is not None:
+        if judgement.evaluations[0].reason is not None:
             assert judgement.evaluations[0].outcome is Outcome.ERROR
 
 

@@ -197,7 +197,7 @@ def evaluation(
                 policy_id=each.policy_id,
                 outcome=each.outcome,
                 clause=each.clause,
-                reason=None if each.error is None else str(each.error),
+                reason=each.reason,
             )
             for each in judgement.evaluations
         ),

@@ -113,10 +113,10 @@ def decision_judged(judgement: Judgement, unsafe: Collection[str]) -> Decision:
                 effect=str(each.effect),
                 outcome=str(each.outcome),
                 clause=None if each.clause is None else str(each.clause),
-                reason=None if each.error is None else str(each.error),
+                reason=each.reason,
                 decides=each.policy_id in judgement.policy_ids,
                 failed_closed=each.failed_closed,
-                might_apply=each.error is None or each.failed_closed or each.policy_id in unsafe,
+                might_apply=each.reason is None or each.failed_closed or each.policy_id in unsafe,
             )
             for each in judgement.evaluations
         ),

@@ -26,6 +26,7 @@ from keystead.policies.facts import (
 from keystead.policies.frame import STEPS_MAX, EvaluationError, Frame, spent
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
+from keystead.policies.standing import Kept, Standing
 from keystead.policies.syntax import Place
 
 DECISION_STEPS_MAX = 1_000_000
@@ -57,15 +58,19 @@ class Outcome(StrEnum):
 class PolicyEvaluation(msgspec.Struct, frozen=True):
     """What one policy said, and by which clause: the false one, the failed one, or the one that waits.
 
-    No clause where all of them hold. `failed_closed`: the policy failed, and denies because of the setting.
+    No clause where all of them hold. `reason`: why the clause failed. `failed_closed`: it failed, and the policy
+    denies because of the setting.
     """
 
     policy_id: str
     effect: Effect
     outcome: Outcome
     clause: Clause | None = None
-    error: EvaluationError | None = None
+    reason: str | None = None
     failed_closed: bool = False
+
+
+_STANDING = Kept()
 
 
 class _Everybody(Mapping[str, Any]):
@@ -104,9 +109,7 @@ class Hearing:
         self._consensus = Frame(approving)
         self._time = Frame({"time": {"now": facts.now_ms * 1_000_000}})
         self._everybody = Frame(_Everybody(facts))
-        self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(facts.users)
-        self._values: dict[Expression | Broken, Value] = {}
         # What a condition sees of an activity follows from its type, all but the parameters and the resources.
         self._situation: Situation = (facts.activity.type, *facts.resources)
         self._varying = {*facts.resources, *(("params",) if facts.activity.params else ())}
@@ -115,11 +118,9 @@ class Hearing:
             (keyword, *each.values()) for keyword, items in approving.items() for each in items
         )
         self._attainable: dict[Expression, bool] = {}
-        self.evaluations = tuple([self._evaluation(named) for named in facts.policies])
+        self._hear()
         self.denying = [
-            each.policy_id
-            for each in self.evaluations
-            if each.outcome is Outcome.DENY_EXPLICIT or each.failed_closed
+            each.policy_id for each in self._deciding if each.outcome is Outcome.DENY_EXPLICIT or each.failed_closed
         ]
 
     @property
@@ -127,13 +128,69 @@ class Hearing:
         return self._steps_left < 0
 
     def saying(self, outcome: Outcome) -> list[str]:
-        """The policies of this outcome."""
-        return [each.policy_id for each in self.evaluations if each.outcome is outcome]
+        """The policies of this outcome, one that allows, denies or waits."""
+        return [each.policy_id for each in self._deciding if each.outcome is outcome]
+
+    def _hear(self) -> None:
+        """Ask every policy; only those that what stands leaves open, if this situation was met before."""
+        policies = self._facts.policies
+        situation = (self._situation, bool(self._facts.activity.params), self._approving, self._facts.fail_closed)
+        standing = _STANDING.of(policies, situation)
+        if standing is not None:
+            self._begin(standing.values, DECISION_STEPS_MAX - standing.steps)
+            evaluations = list(standing.evaluations)
+            for place in standing.open:
+                evaluations[place] = self._evaluation(policies[place])
+            self.evaluations = tuple(evaluations)
+            self._deciding = tuple([evaluations[place] for place in standing.open])
+            if not self.costs_too_much:
+                return
+        # Which policies are left unread when the steps run out follows from their order.
+        self._begin({}, DECISION_STEPS_MAX)
+        self.evaluations = self._deciding = tuple([self._evaluation(named) for named in policies])
+        if not self.costs_too_much:
+            _STANDING.keep(policies, situation, self._standing())
+
+    def _begin(self, values: Mapping[Expression | Broken, Value], steps: int) -> None:
+        self._values = dict(values)
+        self._kept_steps: dict[Expression, int] = {}
+        self._steps_left = steps
+
+    def _standing(self) -> Standing:
+        """What the whole hearing found that holds of every request in this situation."""
+        policies = [named.policy for named in self._facts.policies]
+        stands = list(map(self._stands, policies, self.evaluations))
+        expressions = {
+            expression
+            for policy, standing in zip(policies, stands, strict=True)
+            if standing
+            for expression in (policy.condition, policy.consensus)
+            if isinstance(expression, Expression) and expression in self._kept_steps
+        }
+        return Standing(
+            evaluations=self.evaluations,
+            open=tuple([place for place, stand in enumerate(stands) if not stand]),
+            values={expression: self._values[expression] for expression in expressions},
+            steps=sum(self._kept_steps[expression] for expression in expressions),
+        )
+
+    def _stands(self, policy: CompiledPolicy, said: PolicyEvaluation) -> bool:
+        """Whether the policy contributes nothing, and that for what is the same in this situation."""
+        if self._varies(policy.condition):
+            return False
+        if said.outcome is Outcome.ERROR:
+            may_deny = self._facts.fail_closed and policy.effect is Effect.DENY
+            return said.clause in (Clause.CONDITION, Clause.CONSENSUS) and not may_deny
+        return said.outcome is Outcome.DENY_IMPLICIT and said.clause is Clause.CONDITION
+
+    def _varies(self, condition: Expression | Broken | None) -> bool:
+        """Whether two requests in this situation may differ in what the condition reads."""
+        return isinstance(condition, Expression) and not condition.names.isdisjoint(self._varying)
 
     def _evaluation(self, named: NamedPolicy) -> PolicyEvaluation:
         policy = named.policy
         if self._steps_left < 0:
-            return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, None, _TOO_COSTLY)
+            return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, None, str(_TOO_COSTLY))
         condition = self._condition_value(policy.condition)
         if isinstance(condition, EvaluationError):
             return self._failed(named, Clause.CONDITION, condition)
@@ -158,7 +215,7 @@ class Hearing:
     def _condition_value(self, condition: Expression | Broken | None) -> Value:
         """Most conditions read nothing in which two requests of one type differ, often since it is absent: signing
         one chain's transaction, those about another chain's. Their values are found once."""
-        if not isinstance(condition, Expression) or not condition.names.isdisjoint(self._varying):
+        if not isinstance(condition, Expression) or self._varies(condition):
             return self._value(condition, self._condition)
         return self._kept_value(condition, self._situation, self._condition)
 
@@ -173,6 +230,7 @@ class Hearing:
         if known is None:
             known, steps = expression.evaluate_once(situation, frame)
             self._values[expression] = known
+            self._kept_steps[expression] = steps
             self._steps_left -= steps
         return known
 
@@ -191,7 +249,7 @@ class Hearing:
         """A policy that fails contributes nothing; under the setting, a DENY policy that may apply denies."""
         policy = named.policy
         failed_closed = self._facts.fail_closed and policy.effect is Effect.DENY and self._may_apply(policy)
-        return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, clause, error, failed_closed)
+        return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, clause, str(error), failed_closed)
 
     def _may_apply(self, policy: CompiledPolicy) -> bool:
         """Whether no clause is certainly false."""
@@ -219,7 +277,7 @@ class Hearing:
             for named, said in zip(self._facts.policies, self.evaluations, strict=True)
             if named.policy.effect is Effect.ALLOW
             and isinstance(named.policy.consensus, Expression)
-            and (said.error is None and said.clause in (None, Clause.CONSENSUS))
+            and (said.reason is None and said.clause in (None, Clause.CONSENSUS))
             and self._value(named.policy.time, self._time) is True
         ]
 
