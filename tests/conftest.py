@@ -20,6 +20,7 @@ from keystead.testing import DevelopmentServer
 from tests.callers import Caller
 from tests.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.furniture import Furniture, furnish
+from tests.issuers import taking_tokens
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
 from tests.softhsm import made_token
@@ -91,7 +92,8 @@ def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
 def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
     installation = found_installation(make_database())
-    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+    folder = tmp_path_factory.mktemp("server")
+    with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
     installation.database.close()
 
@@ -100,7 +102,8 @@ def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
 def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A shared server over SQLite, for what no database makes a difference to."""
     installation = found_installation(make_sqlite())
-    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+    folder = tmp_path_factory.mktemp("server")
+    with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
     installation.database.close()
 
