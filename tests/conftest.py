@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from keystead.testing import DevelopmentServer
 from tests.callers import Caller
 from tests.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.furniture import Furniture, furnish
-from tests.issuers import taking_tokens
+from tests.issuers import ISSUER, taking_tokens, write_keys_file
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
 from tests.softhsm import made_token
@@ -160,6 +160,11 @@ class LiveServer:
 
 
 @pytest.fixture(scope="session")
-def live(keystead: DevelopmentServer) -> LiveServer:
-    """The server of the pytest plugin, which users of the package get too."""
-    return LiveServer(keystead)
+def live(
+    keystead_server: Callable[..., AbstractContextManager[DevelopmentServer]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LiveServer]:
+    """A server of the pytest plugin, which users of the package get too. It takes ISSUER's tokens."""
+    keys = write_keys_file(tmp_path_factory.mktemp("live") / "issuers.json", ISSUER)
+    with keystead_server(oidc_keys_file=keys) as server:
+        yield LiveServer(server)

@@ -110,7 +110,7 @@ class Discovery:
         asked_at = self._monotonic()
         try:
             key_set, lifetime_s = await self._fetched(issuer)
-        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, _BadAnswer) as failed:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError, _BadAnswer) as failed:
             why = _words(failed)
             self._failed[issuer] = self._monotonic() + PAUSE_S, why
             _log.warning("the keys of an OpenID Connect issuer cannot be had", extra={"issuer": issuer, "why": why})
@@ -157,7 +157,7 @@ def _check_url(url: str, *, with_query: bool = False) -> None:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         raise ValueError(f"{url[:200]!r} is no URL") from None
-    if parsed.scheme != "https" or not parsed.host or parsed.userinfo:
+    if parsed.scheme != "https" or not parsed.host or parsed.userinfo or not 0 < (parsed.port or 443) < 65_536:
         raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
     if parsed.fragment or (parsed.query and not with_query):
         raise ValueError(f"{url[:200]!r}: expected a URL without query and fragment")
