@@ -174,6 +174,7 @@ def test_an_issuer_that_is_asked(
     """Over real TLS: a server that does not know its certificate cannot reach it, and changes nothing."""
     installation = found_installation(make_sqlite())
     with asked_over_https(tmp_path) as (issuer, certificate):
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         distrusting = start(installation, oidc_issuers=issuer.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         trusting = start(installation, oidc_issuers=f"https://nobody.example, {issuer.url}")
