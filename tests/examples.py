@@ -171,9 +171,12 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: mfa_policy_params(
         f.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]
     ),
-    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [provider()]},
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {
+        "userId": f.fresh("user"),
+        "oauthProviders": [provider()],
+    },
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
-        "userId": f.user_id,
+        "userId": f.fresh("user"),
         "oauthProviders": [provider_by_token()],
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
