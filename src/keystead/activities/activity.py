@@ -169,5 +169,5 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identities(self) -> Mapping[str, OidcClaims]:
-        """What the ID tokens in its request proved when it was submitted, by field."""
-        return next((proof.identities for proof in self.proofs if proof.fingerprint == self.fingerprint), {})
+        """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
+        return self.proofs[0].identities if self.proofs else {}

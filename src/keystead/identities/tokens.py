@@ -44,7 +44,7 @@ class _Header(msgspec.Struct, frozen=True):
     alg: str
     kid: str | None = None
     typ: str | None = None
-    crit: msgspec.Raw | None = None
+    crit: Any = msgspec.UNSET
 
 
 class _Issuer(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def announced(token: str) -> Announced:
     header = _read(_part(first, "header"), _Header, "header", "member")
     if header.alg not in ALGORITHMS:
         raise BadToken(f"header: algorithm {header.alg[:32]!r}: expected one of {', '.join(ALGORITHMS)}")
-    if header.crit is not None:
+    if header.crit is not msgspec.UNSET:
         raise BadToken("header: `crit` names extensions, and none is known here")
     if header.typ is not None and header.typ.upper() not in _TYPES:
         raise BadToken(f"header: type {header.typ[:32]!r}: expected JWT")
