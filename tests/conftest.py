@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from keystead.testing import DevelopmentServer
 from tests.callers import Caller
 from tests.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.furniture import Furniture, furnish
+from tests.issuers import ISSUER, taking_tokens, write_keys_file
 from tests.postgres import PostgresServer, running_postgres
 from tests.servers import Installation, Server, found_installation, running
 from tests.softhsm import made_token
@@ -91,7 +92,8 @@ def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
 def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
     installation = found_installation(make_database())
-    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+    folder = tmp_path_factory.mktemp("server")
+    with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
     installation.database.close()
 
@@ -100,7 +102,8 @@ def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
 def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A shared server over SQLite, for what no database makes a difference to."""
     installation = found_installation(make_sqlite())
-    with running(installation, tmp_path_factory.mktemp("server") / "log") as shared:
+    folder = tmp_path_factory.mktemp("server")
+    with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
     installation.database.close()
 
@@ -157,6 +160,11 @@ class LiveServer:
 
 
 @pytest.fixture(scope="session")
-def live(keystead: DevelopmentServer) -> LiveServer:
-    """The server of the pytest plugin, which users of the package get too."""
-    return LiveServer(keystead)
+def live(
+    keystead_server: Callable[..., AbstractContextManager[DevelopmentServer]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LiveServer]:
+    """A server of the pytest plugin, which users of the package get too. It takes ISSUER's tokens."""
+    keys = write_keys_file(tmp_path_factory.mktemp("live") / "issuers.json", ISSUER)
+    with keystead_server(oidc_keys_file=keys) as server:
+        yield LiveServer(server)

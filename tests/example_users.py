@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import api_key_params, unique
+from tests.callers import api_key_params, now_ms, unique
 from tests.furniture import ETHEREUM_ACCOUNT, Furniture, claims
+from tests.issuers import ISSUER
 from tests.passkeys import SoftPasskey
 
 
@@ -26,12 +27,17 @@ def provider() -> dict[str, Any]:
     return {"providerName": unique("provider"), "oidcClaims": claims()}
 
 
+def provider_by_token() -> dict[str, Any]:
+    token = ISSUER.token(now_ms() // 1000, sub=unique("subject"))
+    return {"providerName": unique("provider"), "oidcToken": token}
+
+
 def current_user(furniture: Furniture) -> dict[str, Any]:
     return {
         "userName": unique("user"),
         "apiKeys": [new_api_key(), new_api_key(expirationSeconds="3600")],
         "authenticators": [SoftPasskey().params()],
-        "oauthProviders": [provider()],
+        "oauthProviders": [provider(), provider_by_token()],
         "userTags": [furniture.user_tag_id],
         **contacts(),
     }

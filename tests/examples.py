@@ -23,6 +23,7 @@ from tests.example_users import (
     older_api_key,
     older_user,
     provider,
+    provider_by_token,
     root_user,
     sub_organization,
 )
@@ -51,7 +52,6 @@ __all__ = [
     "EXAMPLED",
     "IDL",
     "NEVER_FOUND",
-    "NOT_YET",
     "NOWHERE",
     "QUERIES",
     "SOLANA_ACCOUNT",
@@ -171,27 +171,34 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_MFA_POLICY": lambda f: mfa_policy_params(
         f.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY", "id": f.authenticator_id}]
     ),
-    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {"userId": f.user_id, "oauthProviders": [provider()]},
+    "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {
+        "userId": f.fresh("user"),
+        "oauthProviders": [provider()],
+    },
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
-        "userId": f.user_id,
-        "oauthProviders": [{"providerName": unique("provider"), "oidcToken": "a.b.c"}],
+        "userId": f.fresh("user"),
+        "oauthProviders": [provider_by_token()],
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
-        root_user(oauthProviders=[provider()], **contacts()), root_user(), **OF_LATER_VERSIONS
+        root_user(oauthProviders=[provider(), provider_by_token()], **contacts()), root_user(), **OF_LATER_VERSIONS
     ),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: sub_organization(
-        root_user(**contacts()), **OF_LATER_VERSIONS
+        root_user(oauthProviders=[provider_by_token()], **contacts()), **OF_LATER_VERSIONS
     ),
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": lambda f: sub_organization(root_user(userEmail="ada@example.com")),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": lambda f: sub_organization(
+        root_user(oauthProviders=[provider_by_token()], userEmail="ada@example.com")
+    ),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: sub_organization(
         root_user(userEmail="ada@example.com", apiKeys=[older_api_key()])
     ),
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
-    "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {"users": [current_user(f) | {"oauthProviders": []}]},
+    "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {
+        "users": [current_user(f) | {"oauthProviders": [provider_by_token()]}]
+    },
     "ACTIVITY_TYPE_CREATE_USERS_V2": lambda f: {"users": [older_user(f, authenticators=[SoftPasskey().params()])]},
     "ACTIVITY_TYPE_CREATE_USERS": lambda f: {
         "users": [
@@ -336,9 +343,6 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_REJECT_ACTIVITY": lambda f: {"fingerprint": f.fresh("waiting")},
 }
 """The parameters, by activity type."""
-
-NOT_YET = frozenset({"ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS"})
-"""Types whose every well-formed request is answered 501: they need an OIDC token, which cannot be verified yet."""
 
 ANSWERED_WITH_ANOTHER = {
     "ACTIVITY_TYPE_APPROVE_ACTIVITY": "ACTIVITY_STATUS_COMPLETED",

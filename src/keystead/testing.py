@@ -38,17 +38,24 @@ class DevelopmentServer:
 
 
 @contextmanager
-def development_server(*, seed: str = "") -> Iterator[DevelopmentServer]:
+def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) -> Iterator[DevelopmentServer]:
     """Start `keystead dev` on a free port with an empty folder; stop it and remove the folder afterwards.
 
-    seed: identifiers and keys are derived from it, for tests that compare them. Raises RuntimeError, with what
-    the server printed, if it does not come up.
+    seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: the issuers whose
+    ID tokens it takes, with their keys, as JSON: `{issuer: JWK Set}`. Raises RuntimeError, with what the server
+    printed, if it does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
         data = Path(folder) / "data"
         command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(data)]
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [*command, *(["--seed", seed] if seed else [])], stdout=log, stderr=subprocess.STDOUT
+            [
+                *command,
+                *(["--seed", seed] if seed else []),
+                *(["--oidc-keys-file", str(oidc_keys_file)] if oidc_keys_file else []),
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
         try:
             credentials = _ready(process, data / "credentials.json", Path(folder) / "log")

@@ -21,6 +21,7 @@ from keystead.activities.ports import (
     BundleSigner,
     ClientMessage,
     DerivedAccount,
+    Identities,
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
@@ -36,6 +37,7 @@ from keystead.api import records
 from keystead.api.enums import AddressFormat, CredentialType, Curve, MnemonicLanguage, TagType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, AppProof, Authenticator, Credential, Tag, Timestamp, User
+from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
 from keystead.organizations.limits import Limits
@@ -53,6 +55,7 @@ from keystead.organizations.organization import (
 )
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from tests.activities.memory_store import MemoryDatabase, MemoryStore
+from tests.issuers import ISSUER
 
 START_MS = 1_800_000_000_000
 DAY_MS = 24 * 3_600_000
@@ -252,7 +255,7 @@ class Company:
     """People by name, their organization, and the processes that serve it over one database.
 
     Methods with names in -ing are coroutines, the others run one to its end. The clock moves by a millisecond with
-    every body, so that no two are the same.
+    every body, so that no two are the same. Tokens of ISSUER are taken, unless `identities` are others.
     """
 
     def __init__(
@@ -263,6 +266,7 @@ class Company:
         limits: Limits | None = None,
         chance: random.Random | None = None,
         processes: int = 1,
+        identities: Identities | None = None,
         **rules: Any,
     ) -> None:
         self.ids, self.clock, self.database = Ids(), SetClock(), MemoryDatabase()
@@ -274,10 +278,12 @@ class Company:
         self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
+        self.identities = identities or KnownIssuers(self.clock, {ISSUER.url: ISSUER.key_set()})
         self.lifecycles = [
             Lifecycle(
                 store=store,
                 signer=PretendSigner(),
+                identities=self.identities,
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
@@ -412,6 +418,7 @@ class Company:
             organization=self.organization,
             caller=self.caller(who),
             store=self.stores[0],
+            identities=self.identities,
             decisions=self.lifecycles[0].decisions,
         )
 

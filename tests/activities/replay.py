@@ -61,6 +61,7 @@ async def _executed(
         operation=operation,
         intent=intent,
         submitter_id=activity.submitter_id,
+        identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
         gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,

@@ -9,16 +9,13 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from tests.activities.company import Company
 from tests.activities.flows import new_user
+from tests.issuers import ISSUER
 
 FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
     "the name was taken": ("create_wallet", {"walletName": "taken", "accounts": []}, "label must be unique"),
     "the key was taken": ("create_users", {}, "is already an API key in this organization"),
     "the user is gone": ("update_user_name", {"userName": "Daniel"}, "unable to find user"),
-    "the provider's token cannot be verified here": (
-        "create_oauth_providers",
-        {"oauthProviders": [{"providerName": "p", "oidcToken": "a.b.c"}]},
-        "not implemented",
-    ),
+    "the identity was taken": ("create_oauth_providers", {}, "oauth provider already exists"),
 }
 
 
@@ -29,18 +26,20 @@ def test_what_cannot_be_done_any_more(operation: str, parameters: dict[str, Any]
         parameters = {"users": [new_user(company)]}
     elif operation != "create_wallet":
         parameters = {**parameters, "userId": company.user_ids["Dan"]}
+    if operation == "create_oauth_providers":
+        token = ISSUER.token(company.clock.ms // 1000)
+        parameters = {**parameters, "oauthProviders": [{"providerName": "p", "oidcToken": token}]}
     activity = company.submit("R1", operation, parameters)
     meanwhile = company.submit("R1", operation, parameters)
     if operation == "update_user_name":
         meanwhile = company.submit("R1", "delete_users", {"userIds": [company.user_ids["Dan"]]})
-    if operation != "create_oauth_providers":
-        assert company.approve("R2", meanwhile).status is ActivityStatus.COMPLETED
+    assert company.approve("R2", meanwhile).status is ActivityStatus.COMPLETED
     before = company.organization
     failed = company.approve("R3", activity)
     assert failed.status is ActivityStatus.FAILED
     assert failed.failure is not None
     assert why in failed.failure.message
-    assert failed.failure.code in (3, 5, 12)
+    assert failed.failure.code in (3, 5, 6)
     assert failed.result == {}
     assert company.organization is before
     assert len(failed.votes) == 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from keystead.activities.activity import Activity
-from keystead.operations import Reading
 from keystead.operations.activities import shown
 from tests.activities.company import Company, Person
 from tests.activities.flows import play
@@ -98,6 +98,6 @@ def test_a_parents_user_reads_and_does_not_vote() -> None:
     assert activity is not None
     (child,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     reading = people.reading("R2")
-    below = Reading(organization=child, caller=reading.caller, store=reading.store, decisions=reading.decisions)
+    below = replace(reading, organization=child)
     seen = asyncio.run(shown(below, activity))
     assert (seen.can_approve, seen.can_reject) == (False, False)

@@ -8,7 +8,7 @@ import { clients, organizationId } from "./clients.mjs";
 import * as shapes from "./shapes.mjs";
 
 const client = clients[process.argv[2]]();
-const passkey = JSON.parse(process.env.KEYSTEAD_PASSKEY); // {challenge, attestation}, made by the Python side
+const passkey = JSON.parse(process.env.KEYSTEAD_PASSKEY); // {challenge, attestation}, made by the Python side, as is the ID token
 const erc20 = readFileSync(new URL("erc20.json", import.meta.url), "utf8");
 const made = {}; // ids and keys, by name
 const unique = (name) => `${name} ${randomBytes(4).toString("hex")}`;
@@ -163,6 +163,21 @@ const cases = {
     shapes.assertShape(oauthProviders, [shapes.oauthProvider], "oauthProviders");
     const created = oauthProviders.find((provider) => provider.providerId === result.providerIds[0]);
     assert.deepEqual([created.issuer, created.subject, created.audience], Object.values(oidcClaims));
+  },
+
+  async create_oauth_providers_by_token() {
+    const oidcToken = process.env.KEYSTEAD_OIDC_TOKEN;
+    const { iss, sub, aud } = JSON.parse(Buffer.from(oidcToken.split(".")[1], "base64url"));
+    const parameters = { userId: made.userId, oauthProviders: [{ providerName: unique("provider"), oidcToken }] };
+    const { result } = await submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", parameters);
+    const { oauthProviders } = await client.query("getOauthProviders", { userId: made.userId });
+    const created = oauthProviders.find((provider) => provider.providerId === result.providerIds[0]);
+    assert.deepEqual([created.issuer, created.subject, created.audience], [iss, sub, aud]);
+    await assertRefused(submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", parameters), {
+      code: 6,
+      message: "oauth provider already exists",
+      machineCode: "OAUTH_PROVIDER_ALREADY_EXISTS",
+    });
   },
 
   async create_mfa_policy() {

@@ -19,6 +19,7 @@ from turnkey_api_key_stamper import ApiKeyStamper, ApiKeyStamperConfig
 
 from tests.clients.live import Live
 from tests.clients.passkey import new_passkey
+from tests.issuers import ISSUER
 
 ERC20 = Path(__file__).with_name("erc20.json").read_text()
 ETHEREUM = {
@@ -132,6 +133,14 @@ def test_create_oauth_providers(client: Any, user_id: str) -> None:
     made = client.create_oauth_providers(sdk().CreateOauthProvidersBody(userId=user_id, oauthProviders=[provider]))
     held = client.get_oauth_providers(sdk().GetOauthProvidersBody(userId=user_id)).oauthProviders
     assert [held.subject for held in held if held.providerId == made.providerIds[0]] == [claims["sub"]]
+
+
+def test_create_oauth_providers_by_token(client: Any, user_id: str) -> None:
+    subject = unique("subject")
+    provider = {"providerName": unique("provider"), "oidcToken": ISSUER.token(int(time.time()), sub=subject)}
+    made = client.create_oauth_providers(sdk().CreateOauthProvidersBody(userId=user_id, oauthProviders=[provider]))
+    held = client.get_oauth_providers(sdk().GetOauthProvidersBody(userId=user_id)).oauthProviders
+    assert [held.subject for held in held if held.providerId == made.providerIds[0]] == [subject]
 
 
 def test_create_mfa_policy(client: Any, user_id: str) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from tests.clients.live import Live
 from tests.clients.passkey import new_passkey
 from tests.clients.scripts import drive
+from tests.issuers import ISSUER
 
 
 @pytest.mark.parametrize("client", ["sdk-server", "http", "http-functions"])
 def test_published_client(client: str, live: Live, subtests: pytest.Subtests) -> None:
-    drive("drive.mjs", client, live, subtests, KEYSTEAD_PASSKEY=json.dumps(new_passkey()))
+    drive(
+        "drive.mjs",
+        client,
+        live,
+        subtests,
+        KEYSTEAD_PASSKEY=json.dumps(new_passkey()),
+        KEYSTEAD_OIDC_TOKEN=ISSUER.token(int(time.time()), sub=f"user of {client}"),
+    )

@@ -11,6 +11,7 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from tests.activities.company import Company, Person, public_key
 from tests.activities.flows import new_user
+from tests.issuers import ISSUER
 from tests.passkeys import SoftPasskey
 
 LIMITS = Limits(
@@ -33,6 +34,10 @@ def key(label: str = "further", **members: Any) -> dict[str, Any]:
 
 def provider(subject: str = "s") -> dict[str, Any]:
     return {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": subject, "aud": "a"}}
+
+
+def token(people: Company, **claims: Any) -> str:
+    return ISSUER.token(people.clock.ms // 1000, **claims)
 
 
 Asked = Callable[[Company], dict[str, Any]]
@@ -124,11 +129,29 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         404,
         "unable to find authenticator",
     ),
-    "a token": (
+    "no token": (
         "create_oauth_providers",
-        providers({"providerName": "p", "oidcToken": "a.b.c"}),
-        501,
-        "oauthProviders[0].oidcToken",
+        providers(provider(), {"providerName": "p", "oidcToken": "a.b.c"}),
+        400,
+        "invalid OIDC token: field `parameters.oauthProviders[1].oidcToken`: header",
+    ),
+    "token and claims": (
+        "create_oauth_providers",
+        lambda c: providers(provider() | {"oidcToken": token(c)})(c),
+        400,
+        "one of `oidcToken` and `oidcClaims`",
+    ),
+    "an expired token": (
+        "create_oauth_providers",
+        lambda c: providers({"providerName": "p", "oidcToken": token(c, exp=1)})(c),
+        400,
+        "oauthProviders[0].oidcToken`: expired",
+    ),
+    "twice the same token": (
+        "create_oauth_providers",
+        lambda c: providers(*[{"providerName": "p", "oidcToken": token(c)}] * 2)(c),
+        409,
+        "oauth provider already exists",
     ),
     "neither token nor claims": (
         "create_oauth_providers",

@@ -6,7 +6,7 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from tests.callers import SDK_FORM, Caller
-from tests.examples import NOT_YET, SUBMISSIONS
+from tests.examples import SUBMISSIONS
 from tests.furniture import Furniture
 
 KEYS = {
@@ -43,7 +43,7 @@ def test_every_operation_of_several_types_is_here() -> None:
     assert several <= set(KEYS)
 
 
-@pytest.mark.parametrize("activity_type", [name for name in KEYS if name not in NOT_YET])
+@pytest.mark.parametrize("activity_type", KEYS)
 def test_type(activity_type: str, caller: Caller, furniture: Furniture) -> None:
     intent_key, result_key = KEYS[activity_type]
     operation = CATALOGUE.of_type(activity_type)

@@ -161,9 +161,8 @@ USERS = [
         oauthProviders=[{"providerName": "p"}],
     ),
     users(
-        "identity by a token",
-        "`parameters.users[0].oauthProviders[0].oidcToken`",
-        501,
+        "identity by what is no token",
+        "invalid OIDC token: field `parameters.users[0].oauthProviders[0].oidcToken`",
         oauthProviders=[{"providerName": "p", "oidcToken": "a.b.c"}],
     ),
 ]

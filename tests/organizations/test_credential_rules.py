@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
-from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, NotImplementedHere, Unauthenticated
+from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, Unauthenticated
 from keystead.api.parameters import ApiKeyParamsV2, OauthProviderParamsV2, OidcClaims
 from keystead.api.records import ApiKey, Credential, User
 from keystead.organizations.credentials import (
@@ -17,6 +17,7 @@ from keystead.organizations.credentials import (
     has_lasting_credential,
     new_api_key,
     new_oauth_provider,
+    tokens_of,
     with_api_keys,
     with_authenticators,
     with_oauth_providers,
@@ -203,15 +204,32 @@ def test_an_identity_once_in_an_organization() -> None:
 
 def test_identity_from_claims() -> None:
     params = OauthProviderParamsV2(provider_name="p", oidc_claims=OidcClaims(iss="i", sub="s", aud="a"))
-    provider = new_oauth_provider(params, "id", NOW, "place")
+    provider = new_oauth_provider(params, {}, "id", NOW, "place")
     assert (provider.issuer, provider.subject, provider.audience) == ("i", "s", "a")
 
 
 def test_identity_from_a_token_or_from_nothing() -> None:
-    with pytest.raises(NotImplementedHere, match=r"`place\.oidcToken`"):
-        new_oauth_provider(OauthProviderParamsV2(provider_name="p", oidc_token="t"), "id", NOW, "place")
-    with pytest.raises(InvalidRequest, match="`place`"):
-        new_oauth_provider(OauthProviderParamsV2(provider_name="p"), "id", NOW, "place")
+    """A token counts for what it proved, and for nothing where nobody verified it."""
+    claims = OidcClaims(iss="i", sub="s", aud="a")
+    by_token = OauthProviderParamsV2(provider_name="p", oidc_token="t")
+    provider = new_oauth_provider(by_token, {"place.oidcToken": claims}, "id", NOW, "place")
+    assert (provider.issuer, provider.subject, provider.audience) == ("i", "s", "a")
+    with pytest.raises(InvalidRequest, match=r"`place\.oidcToken`: it was not verified") as refused:
+        new_oauth_provider(by_token, {"elsewhere.oidcToken": claims}, "id", NOW, "place")
+    assert refused.value.machine_code == "INVALID_OIDC_TOKEN"
+    both = OauthProviderParamsV2(provider_name="p", oidc_token="t", oidc_claims=claims)
+    for neither_or_both in (OauthProviderParamsV2(provider_name="p"), both):
+        with pytest.raises(InvalidRequest, match="`place`: one of"):
+            new_oauth_provider(neither_or_both, {"place.oidcToken": claims}, "id", NOW, "place")
+
+
+def test_tokens_by_their_fields() -> None:
+    claims = OidcClaims(iss="i", sub="s", aud="a")
+    providers = [
+        OauthProviderParamsV2(provider_name="p", oidc_claims=claims),
+        OauthProviderParamsV2(provider_name="p", oidc_token="t"),
+    ]
+    assert tokens_of(providers, "parameters.list") == {"parameters.list[1].oidcToken": "t"}
 
 
 LASTING: list[tuple[str, dict[str, Any], bool]] = [

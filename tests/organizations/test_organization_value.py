@@ -14,7 +14,7 @@ from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
-from keystead.organizations.lookups import Lookup, LookupKind, lookups
+from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, lookups
 from keystead.organizations.organization import (
     Organization,
     Passkey,
@@ -27,7 +27,7 @@ from keystead.organizations.organization import (
 )
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
-from tests.organizations.records import NOW, a_user, an_api_key, an_authenticator, an_organization
+from tests.organizations.records import NOW, a_provider, a_user, an_api_key, an_authenticator, an_organization
 
 NEXT = Version(2, "activity")
 TAG = Tag(tag_id="tag", tag_name="ops", tag_type=TagType.USER, created_at=NOW, updated_at=NOW)
@@ -115,11 +115,19 @@ def test_a_private_key_is_found_by_its_address_the_oldest_first() -> None:
 
 def test_lookups() -> None:
     key, passkey = an_api_key(), an_authenticator()
-    user = a_user(api_keys=(key,), authenticators=(passkey,))
+    user = a_user(api_keys=(key,), authenticators=(passkey,), oauth_providers=(a_provider(),))
+    identity = identity_looked_up(a_provider().issuer, a_provider().audience, a_provider().subject)
     assert lookups(user) >= {
+        Lookup(LookupKind.OAUTH_IDENTITY, identity, user.user_id),
         Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id),
         Lookup(LookupKind.CREDENTIAL_ID, passkey.credential_id, user.user_id),
     }
+
+
+def test_identities_that_read_alike_are_found_apart() -> None:
+    alike = [("ab", "c", "d"), ("a", "bc", "d"), ("a", "c", "bd"), ("c", "ab", "d"), ('a","b', "c", "d")]
+    assert len({identity_looked_up(*identity) for identity in alike}) == len(alike)
+    assert len(identity_looked_up("i" * 1024, "a" * 1024, "s" * 1024)) == 64
 
 
 BY_MESSAGE = [

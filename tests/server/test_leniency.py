@@ -20,7 +20,6 @@ from tests.examples import (
     ETHEREUM_ACCOUNT,
     EXAMPLED,
     NEVER_FOUND,
-    NOT_YET,
     QUERIES,
     SUBMISSIONS,
     Furniture,
@@ -70,7 +69,7 @@ def test_null_in_submissions(operation: Any, version: Any, caller: Caller, furni
     parameters = with_nulls(version.intent, SUBMISSIONS[activity_type](furniture))
     by = submitter(activity_type, caller)
     response = by.submit(operation.name, parameters, type=activity_type, generateAppProofs=None)
-    assert response.status_code == (501 if activity_type in NOT_YET else 200), response.text
+    assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize("wish", [False, True, None])
@@ -82,7 +81,7 @@ def test_proofs_wished_for(
     parameters = SUBMISSIONS[activity_type](furniture)
     by = submitter(activity_type, caller)
     response = by.submit(operation.name, parameters, SDK_FORM, type=activity_type, generateAppProofs=wish)
-    if activity_type not in NOT_YET.union(ANSWERED_WITH_ANOTHER):
+    if activity_type not in ANSWERED_WITH_ANOTHER:
         assert ("appProofs" in response.json()["activity"]) == bool(wish)
 
 

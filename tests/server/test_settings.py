@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -116,6 +118,27 @@ def test_an_unreachable_database_is_not_quoted(installation: Installation, make_
 
 def test_data_of_the_other_mode(installation: Installation) -> None:
     assert "refused by keystead dev" in refusal_to_start(installation.database, installation, mode="dev")
+
+
+ISSUERS: list[tuple[dict[str, str], str]] = [
+    ({"oidc_issuers": "http://issuer.example"}, "setting KEYSTEAD_OIDC_ISSUERS: 'http://issuer.example': expected"),
+    ({"oidc_issuers": "https://a.example, b.example"}, "setting KEYSTEAD_OIDC_ISSUERS: 'b.example': expected"),
+    ({"oidc_keys_file": "/nonexistent"}, "setting KEYSTEAD_OIDC_KEYS_FILE: cannot read it: No such file"),
+    ({"oidc_keys_file": "/dev/null"}, "setting KEYSTEAD_OIDC_KEYS_FILE: expected a JSON object"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), ISSUERS, ids=[message for _, message in ISSUERS])
+def test_issuers(settings: dict[str, str], message: str, installation: Installation) -> None:
+    assert refusal_to_start(installation.database, installation, **settings).startswith(message)
+
+
+def test_libraries_for_tokens_are_loaded_where_an_issuer_is_named() -> None:
+    """They take a fifth of a second."""
+    names = ("jwt", "keystead.identities.discovery", "keystead.identities.key_sets")
+    loaded = f"import sys, keystead.server.run; print([name in sys.modules for name in {names}])"
+    printed = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout
+    assert printed == "[False, False, False]\n"
 
 
 MASTER_KEYS: list[tuple[dict[str, str], str]] = [

@@ -11,6 +11,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.callers import SDK_FORM, Caller, api_key_params, refusal, unique
 from tests.conftest import MakeDatabase
 from tests.furniture import ETHEREUM_ACCOUNT
+from tests.issuers import taking_tokens
 from tests.passkeys import SoftPasskey
 from tests.server.world import new_sub_organization
 from tests.servers import found_installation, running
@@ -20,8 +21,8 @@ COUNT = 13
 
 @pytest.fixture(scope="module")
 def parent(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    installation = found_installation(make_database())
-    with running(installation, tmp_path_factory.mktemp("parent") / "log") as server:
+    installation, folder = found_installation(make_database()), tmp_path_factory.mktemp("parent")
+    with running(installation, folder / "log", taking_tokens(folder)) as server:
         yield server.caller
     installation.database.close()
 
@@ -132,7 +133,8 @@ BAD_FILTERS: list[tuple[dict[str, Any], int]] = [
     ({"filterType": "NAME"}, 400),
     ({"filterType": "NAME", "filterValue": ""}, 400),
     ({"filterValue": "x"}, 400),
-    ({"filterType": "OIDC_TOKEN", "filterValue": "a.b.c"}, 501),
+    ({"filterType": "OIDC_TOKEN", "filterValue": "a.b.c"}, 400),
+    ({"filterType": "OIDC_TOKEN"}, 400),
 ]
 
 

@@ -17,6 +17,7 @@ from tests.callers import Caller, api_key_params, unique
 from tests.databases import TABLES, Database, Rows
 from tests.examples import NOWHERE, SUBMISSIONS, Furniture, furnish
 from tests.furniture import policy_params
+from tests.issuers import taking_tokens
 from tests.servers import Server, found_installation, running, user_with_key
 
 
@@ -153,6 +154,6 @@ def new_sub_organization(root: Caller, **members: Any) -> Caller:
 @contextmanager
 def inhabited(make_database: Callable[[], Database], log: Path) -> Iterator[World]:
     installation = found_installation(make_database())
-    with running(installation, log) as server:
+    with running(installation, log, taking_tokens(log.parent)) as server:
         yield World(server)
     installation.database.close()

@@ -23,6 +23,7 @@ from keystead.api.enums import (
     VoteSelection,
 )
 from keystead.api.identifiers import new_id
+from keystead.api.parameters import OidcClaims
 from keystead.api.records import (
     ApiKey,
     AppProof,
@@ -269,6 +270,8 @@ def a_proof(user: User) -> Proof:
         public_key="cose",
         credential_id=user.authenticators[0].credential_id,
         at_ms=NOW_MS,
+        fingerprint="sha256:00",
+        identities={"parameters.a[0].oidcToken": OidcClaims(iss="https://i", sub="s\U0001f511", aud="a")},
     )
 
 

@@ -15,7 +15,7 @@ from keystead.activities.ports import Signer
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-from keystead.api.parameters import Asked
+from keystead.api.parameters import Asked, OidcClaims
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
@@ -47,10 +47,14 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """What an execution may look at and use. It writes nothing."""
+    """What an execution may look at and use. It writes nothing.
+
+    `identities` are those that the request's ID tokens proved when it was submitted, by field.
+    """
 
     organization: Organization
     submitter_id: str
+    identities: Mapping[str, OidcClaims]
     now_ms: int
     limits: Limits
     signer: Signer
@@ -67,6 +71,7 @@ Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
 Gather = Callable[[Gathering, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], Mapping[str, Any]]
 Standing = Callable[[str, Any], None]
+OidcTokens = Callable[[Any], Mapping[str, str]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +99,9 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
     no execution ever does: then submissions need not wait for each other.
 
-    The others take an intent of the current version. `standing` refuses a new submission, by its submitter's id,
-    before anything else is asked. `gather` looks up, before every decision, what `resources` and the execution need
+    The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
+    once, when it is submitted. `standing` refuses a new submission, by its submitter's id, before anything else is
+    asked. `gather` looks up, before every decision, what `resources` and the execution need
     beyond the organization. `resources` gives the keywords besides `activity` that policies see, from the
     organization, the intent and what was gathered (None without `gather`).
     """
@@ -111,6 +117,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     gather: Gather | None = None
     resources: Resources | None = None
     standing: Standing | None = None
+    oidc_tokens: OidcTokens | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         for version in self.versions:
@@ -119,10 +126,11 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
         return None
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
+class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
 
     `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
+    `identities` are what the ID tokens in that request proved when it came, by field.
     """
 
     user_id: str
@@ -132,6 +140,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     credential_id: str
     at_ms: int
     fingerprint: str = ""
+    identities: Mapping[str, OidcClaims] = {}
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,3 +166,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     created_at_ms: int
     updated_at_ms: int
+
+    @property
+    def identities(self) -> Mapping[str, OidcClaims]:
+        """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
+        return self.proofs[0].identities if self.proofs else {}

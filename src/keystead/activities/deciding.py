@@ -19,7 +19,7 @@ from keystead.activities.activity import Activity, ActivityOperation, Proof
 from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import Asked
+from keystead.api.parameters import Asked, OidcClaims
 from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -42,6 +42,7 @@ COMPILED_MAX = 1_000
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """An activity to decide on: what it asks for, who asked, who approves so far and how they proved it.
 
+    `identities` are what its ID tokens proved when it was submitted, by field.
     `gathered` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
     it was submitted. Then policies see none of it, and the execution fails so.
     """
@@ -50,6 +51,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     operation: ActivityOperation
     intent: Asked
     submitter_id: str
+    identities: Mapping[str, OidcClaims]
     proofs: tuple[Proof, ...]
     now_ms: int
     gathered: Any = None

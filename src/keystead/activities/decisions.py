@@ -82,13 +82,15 @@ class Decisions:
             operation.standing(caller.user.user_id, intent)
         gathered = await self._gathered(operation, intent, organization)
         voter, activity_id = caller.user, self._new_id()
+        proof = deciding.proof_of(caller, submission.fingerprint, now_ms)
         vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
         case = Case(
             activity_type=submission.version.activity_type,
             operation=submission.operation,
             intent=submission.intent,
             submitter_id=voter.user_id,
-            proofs=(deciding.proof_of(caller, submission.fingerprint, now_ms),),
+            identities=submission.identities,
+            proofs=(replace(proof, identities=submission.identities),),
             now_ms=now_ms,
             gathered=gathered,
         )
@@ -258,6 +260,7 @@ class Decisions:
             operation=operation,
             intent=intent,
             submitter_id=activity.submitter_id,
+            identities=activity.identities,
             proofs=deciding.counted_proofs(activity, organization),
             now_ms=now_ms,
             gathered=gathered,
@@ -316,6 +319,7 @@ def execution_of(
     common = Execution(
         organization=organization,
         submitter_id=case.submitter_id,
+        identities=case.identities,
         now_ms=case.now_ms,
         limits=limits,
         signer=signer,

@@ -6,16 +6,19 @@ submissions take turns (`lanes`), the database (`storage`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
 
 from keystead.activities.activity import Activity
 from keystead.activities.decisions import Decisions, Rules
 from keystead.activities.lanes import InFlight, Lanes, stands
-from keystead.activities.ports import Clock, Signer
+from keystead.activities.ports import Clock, Identities, Signer
 from keystead.activities.requests import Submission, check_liveness
 from keystead.activities.store import Commit, CommitOutcome, Store
 from keystead.api.catalogue import Catalogue
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
+from keystead.api.parameters import OidcClaims
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 
@@ -34,6 +37,7 @@ class Lifecycle:
         *,
         store: Store,
         signer: Signer,
+        identities: Identities,
         clock: Clock,
         new_id: Callable[[], str],
         catalogue: Catalogue,
@@ -43,6 +47,7 @@ class Lifecycle:
             store=store, signer=signer, clock=clock, new_id=new_id, catalogue=catalogue, rules=rules
         )
         self._store = store
+        self._identities = identities
         self._clock = clock
         self._liveness = rules.liveness
         self._lanes = Lanes()
@@ -57,6 +62,13 @@ class Lifecycle:
         request = submission.envelope.organization_id, submission.fingerprint
         was_here = await self._in_flight.depart(request)
         try:
+            if tokens := submission.oidc_tokens():
+                # What they prove is settled before any turn is taken, since an issuer may be slow, and once: by the
+                # time the activity is executed, or its bytes are sent again, they may have expired.
+                known = await self._targeted(submission)
+                if known is not None:
+                    return known
+                submission = await self._with_identities(submission, tokens)
             for attempt in range(ATTEMPTS):
                 # Looking for the same bytes costs a tenth of everything and finds them almost never. The store
                 # refuses a second activity of the same bytes in any case.
@@ -76,6 +88,15 @@ class Lifecycle:
         finally:
             self._in_flight.land(request)
         raise Conflict("the organization is being changed by many others at once; send the same request again")
+
+    async def _with_identities(self, submission: Submission, tokens: Mapping[str, str]) -> Submission:
+        """The submission with what its tokens, by field, prove now."""
+        check_liveness(submission.envelope, self._clock.now_ms(), self._liveness)
+        by_token: dict[str, OidcClaims] = {}
+        for field, token in tokens.items():
+            if token not in by_token:
+                by_token[token] = await self._identities.proven(token, field)
+        return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 
     async def _done_before(self, submission: Submission, caller: Principal) -> Activity | None:
         """The activity, if exactly these bytes have done their work already."""

@@ -1,4 +1,5 @@
-"""What the activity road needs from outside: a clock, a signer, a store. `keys` and `storage` implement them.
+"""What the activity road needs from outside: a clock, a signer, identities, a store. `keys`, `identities` and
+`storage` implement them.
 
 Here: the protocols and the values that cross them. Not here: any implementation, any rule.
 """
@@ -12,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
+from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.organizations.organization import ImportKind, ImportTarget
 from keystead.organizations.organization import Sealed as Sealed
@@ -20,6 +22,18 @@ from keystead.organizations.organization import Sealed as Sealed
 class Clock(Protocol):
     def now_ms(self) -> int:
         """Milliseconds since the epoch."""
+        ...
+
+
+class Identities(Protocol):
+    """Whom the ID tokens of OpenID Connect issuers speak of."""
+
+    async def proven(self, token: str, field: str) -> OidcClaims:
+        """The identity that a token proves now. `field` is where the request has the token.
+
+        Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys
+        of its issuer cannot be had.
+        """
         ...
 
 

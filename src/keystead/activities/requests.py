@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -16,7 +17,7 @@ from keystead.activities.activity import ActivityOperation, IntentVersion
 from keystead.api.decoding import decoder, refuse_ambiguous
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked
+from keystead.api.parameters import Asked, OidcClaims
 
 
 class Envelope(Asked, frozen=True):
@@ -37,7 +38,10 @@ class Liveness(msgspec.Struct, frozen=True):
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """A decoded submission; `intent` is as it was sent, in its own version."""
+    """A decoded submission; `intent` is as it was sent, in its own version.
+
+    `identities` are what its ID tokens prove, by field, once they are verified.
+    """
 
     operation: ActivityOperation
     version: IntentVersion
@@ -45,6 +49,12 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     intent: Asked
     request: bytes
     fingerprint: str
+    identities: Mapping[str, OidcClaims] = {}
+
+    def oidc_tokens(self) -> Mapping[str, str]:
+        """The ID tokens in the intent, by field."""
+        tokens = self.operation.oidc_tokens
+        return {} if tokens is None else tokens(self.version.upgrade(self.intent))
 
 
 _ENVELOPE = decoder(Envelope)

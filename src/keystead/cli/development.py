@@ -45,6 +45,13 @@ def dev(
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let --host be an address that others reach.")
     ] = False,
+    oidc_keys_file: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYSTEAD_OIDC_KEYS_FILE",
+            help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}.",
+        ),
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
@@ -61,7 +68,7 @@ def dev(
         if credentials.base_url != base_url:
             credentials = folder.moved(credentials, base_url)
         logs.configure("warning")
-        settings = folder.settings(log_requests=not quiet)
+        settings = folder.settings(oidc_keys_file=oidc_keys_file, log_requests=not quiet)
 
         async def show_banner(service: Service) -> None:
             addresses = await _first_addresses(service, credentials.organization_id)
@@ -116,11 +123,12 @@ class _Folder:
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)
 
-    def settings(self, *, log_requests: bool) -> Settings:
+    def settings(self, *, oidc_keys_file: str, log_requests: bool) -> Settings:
         return Settings(
             database_url=self._database_url,
             mode="dev",
             master_key_file=str(self._master_key),
+            oidc_keys_file=oidc_keys_file,
             log_requests=log_requests,
         )
 

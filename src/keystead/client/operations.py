@@ -488,7 +488,8 @@ class Operations(Calls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it.
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
+        and finds users with an OAuth provider of its issuer, audience and subject.
         """
         return self._query(
             "list_suborgs",
@@ -2200,7 +2201,8 @@ class AsyncOperations(AsyncCalls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it.
+        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
+        and finds users with an OAuth provider of its issuer, audience and subject.
         """
         return await self._query(
             "list_suborgs",

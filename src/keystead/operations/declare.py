@@ -19,11 +19,13 @@ from keystead.activities.activity import (
     Gather,
     Informed,
     IntentVersion,
+    OidcTokens,
     Resources,
     Standing,
 )
 from keystead.activities.decisions import Decisions
 from keystead.activities.gathering import Gathering
+from keystead.activities.ports import Identities
 from keystead.activities.store import Store
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
@@ -43,6 +45,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     caller: Principal
     store: Store
+    identities: Identities
     decisions: Decisions
 
 
@@ -121,6 +124,7 @@ def activity(
     gather: Gather | None = None,
     resources: Resources | None = None,
     standing: Standing | None = None,
+    oidc_tokens: OidcTokens | None = None,
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
@@ -128,6 +132,7 @@ def activity(
     With `gather`, a coroutine (Gathering, intent) -> T, the function takes Informed[T] in place of Execution.
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `gather`.
     `standing` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
+    `oidc_tokens` is a function of the intent: its ID tokens by field. What they prove, `execution.identities` has.
     """
 
     def declare(execute: Declared) -> Declared:
@@ -160,6 +165,7 @@ def activity(
                 gather=gather,
                 resources=resources,
                 standing=standing,
+                oidc_tokens=oidc_tokens,
                 changes_organization=changes_organization,
             )
         )

@@ -18,13 +18,20 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import OauthProvider, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.credentials import check_identities_free, new_oauth_provider, with_oauth_providers
+from keystead.organizations.credentials import (
+    check_identities_free,
+    new_oauth_provider,
+    tokens_of,
+    with_oauth_providers,
+)
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
 from keystead.organizations.users import check_held, user_named, users_asked_for
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
+
+_FIELD = "parameters.oauthProviders"
 
 
 class CreateOauthProvidersIntentV2(Asked, frozen=True):
@@ -51,9 +58,14 @@ def _owner(intent: CreateOauthProvidersIntentV2) -> str:
     return intent.user_id
 
 
+def _tokens(intent: CreateOauthProvidersIntentV2) -> dict[str, str]:
+    return tokens_of(intent.oauth_providers, _FIELD)
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     owner=_owner,
+    oidc_tokens=_tokens,
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
 def create_oauth_providers(
@@ -63,7 +75,7 @@ def create_oauth_providers(
     user = user_named(execution.organization, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
     providers = [
-        new_oauth_provider(params, execution.new_id(), now, f"parameters.oauthProviders[{index}]")
+        new_oauth_provider(params, execution.identities, execution.new_id(), now, f"{_FIELD}[{index}]")
         for index, params in enumerate(intent.oauth_providers)
     ]
     check_identities_free(execution.organization, providers)

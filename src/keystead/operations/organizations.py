@@ -8,13 +8,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from keystead.api.decoding import NO_CONTROLS
-from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
+from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.organizations.contacts import without_separators
-from keystead.organizations.lookups import LookupKind, address_looked_up
+from keystead.organizations.lookups import LookupKind, address_looked_up, identity_looked_up
 
 
 class WhoamiRequest(QueryRequest, frozen=True):
@@ -95,7 +95,8 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
 
 class ListSuborgsRequest(QueryRequest, frozen=True):
     """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-    PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it."""
+    PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
+    and finds users with an OAuth provider of its issuer, audience and subject."""
 
     filter_type: ShortText | None = None
     filter_value: Token | None = None
@@ -114,6 +115,7 @@ _FOUND_BY = {
     "PHONE_NUMBER": LookupKind.PHONE_NUMBER,
     "WALLET_ACCOUNT_ADDRESS": LookupKind.WALLET_ACCOUNT_ADDRESS,
     "PUBLIC_KEY": LookupKind.PUBLIC_KEY,
+    "OIDC_TOKEN": LookupKind.OAUTH_IDENTITY,
 }
 
 _AS_STORED: dict[str, Callable[[str], str]] = {
@@ -128,25 +130,26 @@ _AS_STORED: dict[str, Callable[[str], str]] = {
 async def list_suborgs(reading: Reading, request: ListSuborgsRequest) -> ListSuborgsResponse:
     """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds."""
     page = page_of(request.pagination_options)
-    found = await reading.store.suborganizations(reading.organization.id, _found_by(request), page)
+    found = await reading.store.suborganizations(reading.organization.id, await _found_by(reading, request), page)
     if found is None:
         raise unknown_cursor(page)
     return ListSuborgsResponse(organization_ids=tuple(found))
 
 
-def _found_by(request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
+async def _found_by(reading: Reading, request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
     kind, value = request.filter_type or None, request.filter_value
     if kind is None:
         if value:
             raise InvalidRequest("invalid request body: field `filterValue` needs a `filterType`")
         return None
-    if kind == "OIDC_TOKEN":
-        raise NotImplementedHere("field `filterType`: verifying OIDC tokens is not implemented yet")
     if kind not in _FOUND_BY:
-        expected = ", ".join([*_FOUND_BY, "OIDC_TOKEN"])
+        expected = ", ".join(_FOUND_BY)
         raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected one of {expected}")
     if not value:
         raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {kind}")
+    if kind == "OIDC_TOKEN":
+        proven = await reading.identities.proven(value, "filterValue")
+        return _FOUND_BY[kind], identity_looked_up(proven.iss, proven.aud, proven.sub)
     as_stored = _AS_STORED.get(kind)
     return _FOUND_BY[kind], as_stored(value) if as_stored else value
 

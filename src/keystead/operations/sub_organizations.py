@@ -25,7 +25,7 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
-from keystead.operations.users import UserParamsV4, added_users
+from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
 from keystead.operations.wallets import CreateWalletIntent, CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, Dissolution
 from keystead.organizations.governance import dissolved, new_quorum
@@ -199,8 +199,16 @@ def _from_v5(intent: CreateSubOrganizationIntentV5) -> CreateSubOrganizationInte
     )
 
 
+_FIELD = "parameters.rootUsers"
+
+
+def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
+    return tokens_of_users([user.oauth_providers for user in intent.root_users], _FIELD)
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
+    oidc_tokens=_tokens,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", _from_v7, result_key="createSubOrganizationResultV7"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", _from_v6, result_key="createSubOrganizationResultV6"),
@@ -241,7 +249,7 @@ async def create_sub_organization(
         )
         for user in intent.root_users
     ]
-    users, changes = added_users(replace(execution, organization=organization), asked, "parameters.rootUsers")
+    users, changes = added_users(replace(execution, organization=organization), asked, _FIELD)
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)

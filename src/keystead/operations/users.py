@@ -35,6 +35,7 @@ from keystead.organizations.credentials import (
     new_api_key,
     new_authenticator,
     new_oauth_provider,
+    tokens_of,
     with_api_keys,
     with_authenticators,
     with_oauth_providers,
@@ -158,8 +159,25 @@ def _from_v1(intent: CreateUsersIntent) -> CreateUsersIntentV4:
     )
 
 
+_FIELD = "parameters.users"
+
+
+def _tokens(intent: CreateUsersIntentV4) -> dict[str, str]:
+    return tokens_of_users([user.oauth_providers for user in intent.users], _FIELD)
+
+
+def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field: str) -> dict[str, str]:
+    """The ID tokens among the providers of each user, by the field that has each."""
+    return {
+        place: token
+        for index, of_user in enumerate(providers)
+        for place, token in tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
+    }
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_USERS_V4",
+    oidc_tokens=_tokens,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
@@ -168,7 +186,7 @@ def _from_v1(intent: CreateUsersIntent) -> CreateUsersIntentV4:
 )
 def create_users(execution: Execution, intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = added_users(execution, intent.users, "parameters.users")
+    users, changes = added_users(execution, intent.users, _FIELD)
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
@@ -195,7 +213,7 @@ def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[U
         for i, passkey in enumerate(params.authenticators)
     ]
     providers = [
-        new_oauth_provider(provider, new_id(), now, f"{field}.oauthProviders[{i}]")
+        new_oauth_provider(provider, execution.identities, new_id(), now, f"{field}.oauthProviders[{i}]")
         for i, provider in enumerate(params.oauth_providers)
     ]
     user = User(

@@ -1,17 +1,17 @@
 """The rules of API keys, passkeys and OAuth identities: form, uniqueness, expiry, how many.
 
-Here: from what a caller asks to the record. Not here: the proof that a passkey is real (`stamps.attestation`),
-and which user a credential proves (`principals`).
+Here: from what a caller asks to the record. Not here: the proof that a passkey is real (`stamps.attestation`) or
+that a token holds (`identities`), and which user a credential proves (`principals`).
 """
 
 from __future__ import annotations
 
 from binascii import unhexlify
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
-from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, NotImplementedHere
-from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2
+from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2, OidcClaims
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Passkey
@@ -170,17 +170,38 @@ def check_credential_ids_free(organization: Organization, authenticators: Iterab
         seen.add(credential_id)
 
 
+def tokens_of(providers: Iterable[OauthProviderParamsV2], field: str) -> dict[str, str]:
+    """The ID tokens among these, by the field that has each; `field` is that of the list."""
+    return {
+        _token_field(f"{field}[{index}]"): params.oidc_token
+        for index, params in enumerate(providers)
+        if params.oidc_token is not None
+    }
+
+
+def _token_field(field: str) -> str:
+    return f"{field}.oidcToken"
+
+
 def new_oauth_provider(
-    params: OauthProviderParamsV2, provider_id: str, now: Timestamp, field: str
+    params: OauthProviderParamsV2,
+    identities: Mapping[str, OidcClaims],
+    provider_id: str,
+    now: Timestamp,
+    field: str,
 ) -> OauthProvider:
-    """The record of an OAuth identity, from claims. Raises InvalidRequest unless claims or a token are given."""
-    if params.oidc_token is not None:
-        raise NotImplementedHere(
-            f"field `{field}.oidcToken`: verifying OIDC tokens is not implemented yet; give `oidcClaims`"
-        )
-    if params.oidc_claims is None:
+    """The record of an OAuth identity: that of the claims, or what the token proved (`identities`, by field).
+
+    Raises InvalidRequest unless one of claims and token is given, and if the token proved nothing.
+    """
+    if (params.oidc_token is None) == (params.oidc_claims is None):
         raise InvalidRequest(f"invalid request: field `{field}`: one of `oidcToken` and `oidcClaims` is needed")
-    claims = params.oidc_claims
+    claims = params.oidc_claims or identities.get(_token_field(field))
+    if claims is None:
+        raise InvalidRequest(
+            f"invalid OIDC token: field `{_token_field(field)}`: it was not verified when it was submitted",
+            machine_code="INVALID_OIDC_TOKEN",
+        )
     return OauthProvider(
         provider_id=provider_id,
         provider_name=params.provider_name,

@@ -5,6 +5,8 @@ Here: which values are indexed. Not here: the index (`storage`), and who may ask
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -21,6 +23,7 @@ class LookupKind(StrEnum):
     EMAIL = "email"
     PHONE_NUMBER = "phone_number"
     WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
+    OAUTH_IDENTITY = "oauth_identity"
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -36,6 +39,10 @@ def lookups(user: User) -> frozenset[Lookup]:
     found = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
     found += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
     found += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]
+    found += [
+        Lookup(LookupKind.OAUTH_IDENTITY, identity_looked_up(one.issuer, one.audience, one.subject), user.user_id)
+        for one in user.oauth_providers
+    ]
     if user.user_email:
         found.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
     if user.user_phone_number:
@@ -52,6 +59,11 @@ def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
         Lookup(LookupKind.WALLET_ACCOUNT_ADDRESS, address_looked_up(account.address), account.wallet_account_id)
         for account in accounts
     )
+
+
+def identity_looked_up(issuer: str, audience: str, subject: str) -> str:
+    """An OAuth identity is found by a digest of the three: together they may be longer than an index entry."""
+    return hashlib.sha256(json.dumps([issuer, audience, subject]).encode()).hexdigest()
 
 
 def address_looked_up(address: str) -> str:

@@ -28,7 +28,7 @@ from keystead.api.errors import (
 from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.operations import CATALOGUE, QueryOperation, Reading
+from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.activities import shown
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.bodies import Disconnected, read_body, read_past
@@ -167,9 +167,7 @@ class Application:
             )
             request.user_id = caller.user.user_id
             self._rate_limit.spend(organization.id, time.monotonic())
-            reading = Reading(
-                organization=organization, caller=caller, store=service.store, decisions=service.lifecycle.decisions
-            )
+            reading = service.reading(organization, caller)
             if not operation.of_version:
                 return answer(await _settled(operation.answer(reading, asked)), request.form)
             kept = service.store.cached_answers(organization)
@@ -190,9 +188,7 @@ class Application:
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self.settings.deny_policies_fail_closed
             warn_of_unsafe_policies(activity, now, request.id, fail_closed=fail_closed)
-        reading = Reading(
-            organization=organization, caller=caller, store=service.store, decisions=service.lifecycle.decisions
-        )
+        reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), request.form)
 

@@ -18,7 +18,7 @@ Generated from the settings (`make generate`); a test says when it is stale.
 
 `keystead serve` reads the environment variables below; its flags set the same ones and win over them. A variable
 that begins with `KEYSTEAD_` and is not listed stops the start, so that a misspelt setting is not silently ignored.
-`keystead dev` takes flags only (`keystead dev --help`) and ignores these variables.
+`keystead dev` takes flags (`keystead dev --help`) and ignores these variables, all but `KEYSTEAD_OIDC_KEYS_FILE`.
 
 Every worker process has its own cache, its own rate limit and its own connections to the database.
 

@@ -1,4 +1,4 @@
-"""The parts of a running server, opened and closed together: store, signer, lifecycle.
+"""The parts of a running server, opened and closed together: store, signer, identities, lifecycle.
 
 Here: what must hold before a server may answer, and health. Not here: HTTP (`application`), founding (`founding`).
 """
@@ -16,7 +16,7 @@ import msgspec
 
 from keystead.activities.decisions import Rules
 from keystead.activities.lifecycle import Lifecycle
-from keystead.activities.ports import Sealed, Signer
+from keystead.activities.ports import Identities, Sealed, Signer
 from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
@@ -26,9 +26,12 @@ from keystead.keys.custody import opened
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import SealBroken
 from keystead.keys.signer import BUNDLE_KEY_CONTEXT, CHECK_CONTEXT, PROOF_KEY_CONTEXT
-from keystead.operations import CATALOGUE
+from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
 from keystead.server.custody import custody_of
+from keystead.server.issuers import identities_of
 from keystead.server.logs import logger
 from keystead.server.settings import Settings, SettingsError
 from keystead.storage.base import DatabaseStore
@@ -59,10 +62,11 @@ class SystemClock:
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The store, the signer, and the channel to the signer where that is a process of its own."""
+    """The store, the signer, whose tokens are taken, and the channel to a signer that is a process of its own."""
 
     store: DatabaseStore
     signer: Signer
+    identities: Identities
     channel: Channel | None
 
     async def close(self) -> None:
@@ -77,8 +81,10 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
 
     The signer is the process at `signer_socket`; without one, it is in this process. Raises NotReady: no database,
     migrations that are not current, nothing initialised, data of the other mode, a master key that does not open
-    the data.
+    the data, a malformed list of issuers.
     """
+    with _one_line():
+        identities = identities_of(settings, SystemClock())
     try:
         store = await open_store(
             settings.database_url,
@@ -92,11 +98,11 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
         server_keys = await _checked_facts(store, settings.mode)
         if signer_socket is None:
             with _one_line():
-                return Opened(store, unlocked(opened(custody_of(settings)), server_keys), None)
+                return Opened(store, unlocked(opened(custody_of(settings)), server_keys), identities, None)
         channel = Channel(signer_socket, server_keys)
         with _one_line():
             await channel.open()
-        return Opened(store, remote_signer(channel), channel)
+        return Opened(store, remote_signer(channel), identities, channel)
     except Unavailable as refused:
         await store.close()
         raise NotReady(refused.message.partition(";")[0]) from None
@@ -123,7 +129,7 @@ async def _checked_facts(store: DatabaseStore, mode: str) -> ServerKeys:
 
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
-    """What keeps a signer from serving, as NotReady."""
+    """What keeps a server from serving, as NotReady."""
     try:
         yield
     except (SettingsError, MasterKeyError) as refused:
@@ -150,13 +156,14 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. The three below are there between start and stop.
+    """The parts that answering requests needs. The four below are there between start and stop.
 
     The signer is the process at `signer_socket`; without one, it is in this process.
     """
 
     store: DatabaseStore
     signer: Signer
+    identities: Identities
     lifecycle: Lifecycle
 
     def __init__(self, settings: Settings, *, signer_socket: Path | None = None) -> None:
@@ -168,11 +175,16 @@ class Service:
     async def open(self) -> None:
         """Raises NotReady."""
         self._opened = await open_checked(self.settings, self._signer_socket)
-        self.store, self.signer = self._opened.store, self._opened.signer
+        self.store, self.signer, self.identities = (
+            self._opened.store,
+            self._opened.signer,
+            self._opened.identities,
+        )
         settings = self.settings
         self.lifecycle = Lifecycle(
             store=self.store,
             signer=self.signer,
+            identities=self.identities,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
@@ -184,6 +196,16 @@ class Service:
         """Finish what has been handed in, then close the database."""
         self._is_open = False
         await self._opened.close()
+
+    def reading(self, organization: Organization, caller: Principal) -> Reading:
+        """What a query of this caller may look at."""
+        return Reading(
+            organization=organization,
+            caller=caller,
+            store=self.store,
+            identities=self.identities,
+            decisions=self.lifecycle.decisions,
+        )
 
     async def lifespan(
         self,

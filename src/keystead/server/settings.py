@@ -86,6 +86,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny_policies_fail_closed: Annotated[
         bool, Meta(description="Whether a DENY policy that fails to evaluate denies (security.md).")
     ] = False
+    oidc_keys_file: Annotated[
+        str,
+        Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
+    ] = ""
+    oidc_issuers: Annotated[
+        str,
+        Meta(
+            description="More issuers, separated by commas, that are asked for their keys over HTTPS (security.md)."
+        ),
+    ] = ""
     rate_limit: Annotated[
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),

@@ -1,0 +1,206 @@
+"""Asking an issuer for its keys (OpenID Connect Discovery 1.0), over HTTPS, and keeping them for a while.
+
+Only issuers that the operator named are asked. Not here: what the keys are good for (`key_sets`).
+Slow to import: only servers that ask an issuer do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable
+
+import httpx
+import msgspec
+
+from keystead.api.errors import Unavailable
+from keystead.identities.key_sets import BadKeySet, KeySet
+
+ANSWERS_WITHIN_S = 10.0
+"""For both answers together."""
+
+ANSWER_BYTES_MAX = 262_144
+
+KEPT_MIN_S, KEPT_S, KEPT_MAX_S = 60, 600, 86_400
+"""How long keys are kept at least, where the answer does not say, and at most. Within the first, a token that names
+an unknown key does not make the server ask again."""
+
+PAUSE_S = 5
+"""After a failure, this long nobody asks again."""
+
+_WELL_KNOWN = "/.well-known/openid-configuration"
+_MAX_AGE = re.compile(r'max-age\s*=\s*"?(\d{1,10})"?', re.ASCII)
+_UNKEPT = re.compile(r"\bno-(store|cache)\b")
+
+_log = logging.getLogger("keystead")
+
+
+class _Document(msgspec.Struct, frozen=True):
+    issuer: str
+    jwks_uri: str
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """Times are of the monotonic clock, in seconds."""
+
+    key_set: KeySet
+    asked_at: float
+    fresh_until: float
+
+
+class _BadAnswer(Exception):
+    """What is wrong with an answer, for the log and the caller."""
+
+
+class Discovery:
+    """The keys of these issuers, each asked for when they are first needed, one question at a time.
+
+    `transport` and `monotonic` are for tests.
+    """
+
+    def __init__(
+        self,
+        issuers: Iterable[str],
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raises ValueError for an issuer that is not an https URL without query and fragment."""
+        self.issuers = frozenset(issuers)
+        for issuer in sorted(self.issuers):
+            _check_url(issuer)
+        self._transport = transport
+        self._tls = httpx.create_ssl_context()
+        self._monotonic = monotonic
+        self._kept: dict[str, _Kept] = {}
+        self._asking: dict[str, asyncio.Task[_Kept | str]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
+
+    async def key_set(self, issuer: str) -> KeySet:
+        """The issuer's keys, asked for if those that are kept are not fresh. Raises Unavailable."""
+        kept = self._kept.get(issuer)
+        if kept is None or self._monotonic() >= kept.fresh_until:
+            kept = await self._asked(issuer)
+        return kept.key_set
+
+    async def newer_key_set(self, issuer: str, known: KeySet) -> KeySet:
+        """The issuer's keys where `known` lacks one; the same where these are too new. Raises Unavailable."""
+        kept = self._kept.get(issuer)
+        if kept is None or (kept.key_set is known and self._monotonic() >= kept.asked_at + KEPT_MIN_S):
+            kept = await self._asked(issuer)
+        return kept.key_set
+
+    async def _asked(self, issuer: str) -> _Kept:
+        """What the issuer answers now; everybody who asks meanwhile shares the one question."""
+        asking = self._asking.get(issuer)
+        if asking is None:
+            until, why = self._failed.get(issuer, (0.0, ""))
+            if why and self._monotonic() < until:
+                raise _unavailable(issuer, why)
+            asking = self._asking[issuer] = asyncio.create_task(self._answer(issuer))
+        answer = await asyncio.shield(asking)
+        if isinstance(answer, str):
+            raise _unavailable(issuer, answer)
+        return answer
+
+    async def _answer(self, issuer: str) -> _Kept | str:
+        """The keys, or why there are none."""
+        asked_at = self._monotonic()
+        try:
+            key_set, lifetime_s = await self._fetched(issuer)
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError, _BadAnswer) as failed:
+            why = _words(failed)
+            self._failed[issuer] = self._monotonic() + PAUSE_S, why
+            _log.warning("the keys of an OpenID Connect issuer cannot be had", extra={"issuer": issuer, "why": why})
+            return why
+        else:
+            self._failed.pop(issuer, None)
+            kept = self._kept[issuer] = _Kept(key_set, asked_at, asked_at + lifetime_s)
+            return kept
+        finally:
+            del self._asking[issuer]
+
+    async def _fetched(self, issuer: str) -> tuple[KeySet, float]:
+        """The issuer's keys, and for how many seconds they may be kept."""
+        async with (
+            asyncio.timeout(ANSWERS_WITHIN_S),
+            httpx.AsyncClient(
+                verify=self._tls,
+                transport=self._transport,
+                follow_redirects=False,
+                timeout=ANSWERS_WITHIN_S,
+                headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "keystead"},
+            ) as http,
+        ):
+            body, _ = await _got(http, issuer.rstrip("/") + _WELL_KNOWN)
+            try:
+                document = msgspec.json.decode(body, type=_Document)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                raise _BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
+            if document.issuer != issuer:
+                raise _BadAnswer("its discovery document is of another issuer")
+            try:
+                _check_url(document.jwks_uri, with_query=True)
+            except ValueError:
+                raise _BadAnswer("the `jwks_uri` in its discovery document is no https address") from None
+            body, headers = await _got(http, document.jwks_uri)
+            try:
+                return KeySet(body), _lifetime_s(headers)
+            except BadKeySet as bad:
+                raise _BadAnswer(f"its keys: {bad}") from None
+
+
+def _check_url(url: str, *, with_query: bool = False) -> None:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise ValueError(f"{url[:200]!r} is no URL") from None
+    if parsed.scheme != "https" or not parsed.host or parsed.userinfo or not 0 < (parsed.port or 443) < 65_536:
+        raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
+    if parsed.fragment or (parsed.query and not with_query):
+        raise ValueError(f"{url[:200]!r}: expected a URL without query and fragment")
+
+
+async def _got(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
+    """The body and headers of a good answer, whose size is looked at while it arrives."""
+    async with http.stream("GET", url) as answer:
+        if answer.status_code != httpx.codes.OK:
+            raise _BadAnswer(f"it answered with status {answer.status_code}")
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise _BadAnswer("it answered in an encoding that nobody asked for")
+        body = bytearray()
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > ANSWER_BYTES_MAX:
+                raise _BadAnswer(f"its answer is longer than {ANSWER_BYTES_MAX} bytes")
+        return bytes(body), answer.headers
+
+
+def _lifetime_s(headers: httpx.Headers) -> float:
+    """For how long an answer may be kept, as it says itself (RFC 9111), within our bounds."""
+    directives = headers.get("cache-control", "").lower()
+    found = _MAX_AGE.search(directives)
+    if _UNKEPT.search(directives):
+        lifetime = 0
+    elif found:
+        age = headers.get("age", "0").strip()
+        lifetime = int(found[1]) - (int(age) if re.fullmatch(r"[0-9]{1,10}", age) else 0)
+    else:
+        lifetime = KEPT_S
+    return min(max(lifetime, KEPT_MIN_S), KEPT_MAX_S)
+
+
+def _words(failed: Exception) -> str:
+    if isinstance(failed, _BadAnswer):
+        return str(failed)
+    if isinstance(failed, TimeoutError | httpx.TimeoutException):
+        return "it did not answer in time"
+    return "it cannot be reached" if isinstance(failed, httpx.TransportError) else "its address is malformed"
+
+
+def _unavailable(issuer: str, why: str) -> Unavailable:
+    return Unavailable(
+        f"the keys of issuer {issuer!r} cannot be had now: {why}; nothing was changed, send the same request again"
+    )

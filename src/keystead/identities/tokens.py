@@ -1,0 +1,127 @@
+"""An ID token: what it says of itself, and whom it proves once its signature holds. Pure.
+
+Here: form, limits, times and claims (OpenID Connect Core 1.0, section 3.1.3.7). Not here: keys and signatures
+(`key_sets`), where keys come from.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.parameters import OidcClaims
+
+TOKEN_MAX = 16_384
+"""Most characters of a token."""
+
+CLOCK_SKEW_S = 60
+"""Seconds that the issuer's clock may be ahead of ours. An expired token is expired, whatever the clocks."""
+
+ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
+"""The algorithms that may sign a token (RFC 7518, RFC 8037): none with a secret shared with the issuer."""
+
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+_TYPES = ("JWT", "APPLICATION/JWT")
+
+
+class BadToken(Exception):
+    """Why a token proves nobody. Never holds the token."""
+
+
+class Announced(msgspec.Struct, frozen=True):
+    """What a token says of itself before any of it is proven: enough to find the key that must have signed."""
+
+    algorithm: str
+    key_id: str | None
+    issuer: str
+
+
+class _Header(msgspec.Struct, frozen=True):
+    alg: str
+    kid: str | None = None
+    typ: str | None = None
+    crit: Any = msgspec.UNSET
+
+
+class _Issuer(msgspec.Struct, frozen=True):
+    iss: str
+
+
+_Time = Annotated[float, Meta(ge=0, le=253_402_300_799)]
+"""Seconds since the epoch, before the year 10,000: milliseconds are refused."""
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    iss: str
+    sub: str
+    aud: str | list[str]
+    exp: _Time
+    nbf: _Time | None = None
+    iat: _Time | None = None
+
+
+def announced(token: str) -> Announced:
+    """Header and issuer of a token in compact form (RFC 7515, section 7.1). Raises BadToken."""
+    if len(token) > TOKEN_MAX:
+        raise BadToken(f"expected at most {TOKEN_MAX} characters, got {len(token)}")
+    if _COMPACT.fullmatch(token) is None:
+        raise BadToken("expected a JWT: three parts of base64url without padding, separated by dots")
+    first, second, _ = token.split(".")
+    header = _read(_part(first, "header"), _Header, "header", "member")
+    if header.alg not in ALGORITHMS:
+        raise BadToken(f"header: algorithm {header.alg[:32]!r}: expected one of {', '.join(ALGORITHMS)}")
+    if header.crit is not msgspec.UNSET:
+        raise BadToken("header: `crit` names extensions, and none is known here")
+    if header.typ is not None and header.typ.upper() not in _TYPES:
+        raise BadToken(f"header: type {header.typ[:32]!r}: expected JWT")
+    issuer = _read(_part(second, "payload"), _Issuer, "payload", "claim").iss
+    return Announced(header.alg, header.kid, issuer)
+
+
+def identity(payload: bytes, now_ms: int) -> OidcClaims:
+    """Whom the payload of a token speaks of whose signature holds, at `now_ms`. Raises BadToken."""
+    claims = _read(payload, _Claims, "payload", "claim")
+    now_s = now_ms / 1000
+    if claims.exp <= now_s:
+        raise BadToken(f"expired: claim `exp` is {claims.exp:.15g}, the server's time {now_ms // 1000}")
+    for name, since in (("nbf", claims.nbf), ("iat", claims.iat)):
+        if since is not None and since > now_s + CLOCK_SKEW_S:
+            raise BadToken(f"not valid yet: claim `{name}` is {since:.15g}, the server's time {now_ms // 1000}")
+    audience = claims.aud
+    if isinstance(audience, list):
+        if len(audience) != 1:
+            raise BadToken(f"claim `aud`: expected one audience, got {len(audience)}")
+        (audience,) = audience
+    try:
+        return msgspec.convert({"iss": claims.iss, "sub": claims.sub, "aud": audience}, OidcClaims)
+    except msgspec.ValidationError as refused:
+        what, _, where = str(refused).partition(" - at `$.")
+        rule = "expected text without control characters" if "regex" in what else f"{what[:1].lower()}{what[1:]}"
+        raise BadToken(f"claim `{where.rstrip('`')}`: {rule}") from None
+
+
+def _part(text: str, name: str) -> bytes:
+    try:
+        return a2b_base64(text.translate(_TO_BASE64) + "=" * (-len(text) % 4), strict_mode=True)
+    except ValueError:
+        raise BadToken(f"{name}: not base64url") from None
+
+
+_TO_BASE64 = str.maketrans("-_", "+/")
+
+
+def _read(encoded: bytes, kind: Any, part: str, member: str) -> Any:
+    try:
+        return msgspec.json.decode(encoded, type=kind)
+    except msgspec.ValidationError as refused:
+        what, _, where = str(refused).partition(" - at `$.")
+        if where:
+            raise BadToken(f"{part}: {member} `{where.rstrip('`')}`: {what[:1].lower()}{what[1:]}") from None
+        what = what.replace("Object missing required field", f"missing {member}").replace("Expected", "expected")
+        raise BadToken(f"{part}: {what}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise BadToken(f"{part}: not JSON") from None

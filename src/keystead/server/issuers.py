@@ -1,0 +1,31 @@
+"""Whose ID tokens these settings take. Not here: verifying them (`identities`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from keystead.activities.ports import Clock, Identities
+from keystead.identities.issuers import KnownIssuers
+from keystead.server.settings import Settings, SettingsError
+
+
+def identities_of(settings: Settings, clock: Clock) -> Identities:
+    """The issuers whose tokens these settings take. Raises SettingsError for one that cannot be."""
+    pinned, discovery = None, None
+    if settings.oidc_keys_file:
+        from keystead.identities.pinned import pinned_key_sets  # slow to import, and of use to few servers
+
+        try:
+            pinned = pinned_key_sets(Path(settings.oidc_keys_file))
+        except OSError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_KEYS_FILE: cannot read it: {refused.strerror}") from None
+        except ValueError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_KEYS_FILE: {refused}") from None
+    if issuers := [name.strip() for name in settings.oidc_issuers.split(",") if name.strip()]:
+        from keystead.identities.discovery import Discovery  # as above
+
+        try:
+            discovery = Discovery(issuers)
+        except ValueError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_ISSUERS: {refused}") from None
+    return KnownIssuers(clock, pinned, discovery)

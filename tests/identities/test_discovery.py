@@ -1,0 +1,300 @@
+"""Asking an issuer for its keys: what is asked, what is taken for an answer, for how long it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+
+from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
+from keystead.api.parameters import OidcClaims
+from keystead.identities import discovery
+from keystead.identities.discovery import ANSWER_BYTES_MAX, KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
+from keystead.identities.issuers import KnownIssuers
+from tests.issuers import Issuer
+
+NOW_S = 1_800_000_000
+ISSUER = Issuer()
+ROTATED = Issuer(generation=2)
+DOCUMENT, KEYS = "https://issuer.example/.well-known/openid-configuration", "https://keys.example/jwks?v=1"
+T = TypeVar("T")
+
+
+class SetClock:
+    def now_ms(self) -> int:
+        return NOW_S * 1000
+
+
+def arriving(answer: httpx.Response) -> httpx.Response:
+    """The answer as it comes from a network, not yet read."""
+    return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(answer.content))
+
+
+class World:
+    """An issuer on the network, as `answers` has it, and a server that asks. `seconds` is the monotonic clock."""
+
+    def __init__(self, **answers: Callable[[httpx.Request], httpx.Response]) -> None:
+        self.issuer = ISSUER
+        self.seconds = 1_000.0
+        self.asked: list[str] = []
+        self.keys_headers: dict[str, str] = {}
+        self.answers = {"document": self._document, "keys": self._keys} | answers
+        self.gate: asyncio.Event | None = None
+        self.discovery = Discovery(
+            [ISSUER.url], transport=httpx.MockTransport(self._answer), monotonic=lambda: self.seconds
+        )
+        self.known = KnownIssuers(SetClock(), discovery=self.discovery)
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(str(request.url))
+        if self.gate is not None:
+            await self.gate.wait()
+        answer = self.answers["document" if request.url.path.endswith("openid-configuration") else "keys"](request)
+        return arriving(answer)
+
+    def _document(self, _: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"issuer": ISSUER.url, "jwks_uri": KEYS, "more": ["of", "it"]})
+
+    def _keys(self, _: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=self.issuer.jwks(), headers=self.keys_headers)
+
+    async def proves(self, token: str) -> OidcClaims:
+        return await self.known.proven(token, "place")
+
+    def after(self, seconds: float) -> World:
+        self.seconds += seconds
+        return self
+
+
+def run(awaitable: Awaitable[T]) -> T:
+    async def awaited() -> T:
+        return await awaitable
+
+    return asyncio.run(awaited())
+
+
+def test_the_keys_are_found_and_kept() -> None:
+    world = World()
+    for _ in range(3):
+        assert run(world.proves(ISSUER.token(NOW_S))).sub == "somebody"
+    assert world.asked == [DOCUMENT, KEYS]
+
+
+def test_an_issuer_whose_name_ends_in_a_slash() -> None:
+    named = Issuer(url="https://issuer.example/tenant/")
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        is_document = request.url.path.endswith("openid-configuration")
+        return arriving(
+            answering(json={"issuer": named.url, "jwks_uri": KEYS} if is_document else named.jwks())(request)
+        )
+
+    there = Discovery([named.url], transport=httpx.MockTransport(answer))
+    assert run(KnownIssuers(SetClock(), discovery=there).proven(named.token(NOW_S), "place")).iss == named.url
+    assert asked[0] == "https://issuer.example/tenant/.well-known/openid-configuration"
+
+
+@pytest.mark.parametrize(
+    "issuer", ["https://evil.example", "https://issuer.example.evil.example", "http://issuer.example"]
+)
+def test_nobody_else_is_asked(issuer: str) -> None:
+    world = World()
+    with pytest.raises(InvalidRequest, match="KEYSTEAD_OIDC_ISSUERS"):
+        run(world.proves(Issuer(url=issuer).token(NOW_S)))
+    assert world.asked == []
+
+
+def test_a_malformed_token_asks_nobody() -> None:
+    world = World()
+    for token in ("a.b.c", ISSUER.token(NOW_S, header={"alg": "none"})):
+        with pytest.raises(InvalidRequest):
+            run(world.proves(token))
+    assert world.asked == []
+
+
+def test_pinned_keys_are_asked_of_nobody() -> None:
+    world = World()
+    pinned = KnownIssuers(SetClock(), {ISSUER.url: ISSUER.key_set()}, world.discovery)
+    assert run(pinned.proven(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
+    with pytest.raises(InvalidRequest, match="no such key"):
+        run(pinned.proven(ROTATED.token(NOW_S), "place"))
+    assert world.asked == []
+
+
+LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
+    "nothing said": ({}, KEPT_S),
+    "an hour": ({"cache-control": "public, max-age=3600, must-revalidate"}, 3600),
+    "in capitals": ({"cache-control": "Max-Age=3600"}, 3600),
+    "an hour, of which half is over": ({"cache-control": "max-age=3600", "age": "1800"}, 1800),
+    "older than it may be": ({"cache-control": "max-age=3600", "age": "9999"}, KEPT_MIN_S),
+    "an age in words": ({"cache-control": "max-age=3600", "age": "old"}, 3600),
+    "a second": ({"cache-control": "max-age=1"}, KEPT_MIN_S),
+    "not at all": ({"cache-control": "no-store, max-age=3600"}, KEPT_MIN_S),
+    "a year": ({"cache-control": "max-age=31536000"}, KEPT_MAX_S),
+    "for ever": ({"cache-control": "max-age=" + "9" * 10}, KEPT_MAX_S),
+    "nonsense": ({"cache-control": "max-age=soon"}, KEPT_S),
+}
+
+
+@pytest.mark.parametrize(("headers", "seconds"), LIFETIMES.values(), ids=LIFETIMES.keys())
+def test_how_long_keys_are_kept(headers: dict[str, str], seconds: int) -> None:
+    world = World()
+    world.keys_headers = headers
+    token = ISSUER.token(NOW_S)
+    run(world.proves(token))
+    run(world.after(seconds - 1).proves(token))
+    assert len(world.asked) == 2
+    run(world.after(1).proves(token))
+    assert len(world.asked) == 4
+
+
+def test_a_rotation() -> None:
+    """A token by a key that is not known asks again, but not within a minute; the old key is then gone."""
+    world = World()
+    run(world.proves(ISSUER.token(NOW_S)))
+    world.issuer = ROTATED
+    for _ in range(3):
+        with pytest.raises(InvalidRequest, match="key 'RSA-2': the issuer has no such key"):
+            run(world.after(19).proves(ROTATED.token(NOW_S)))
+    assert len(world.asked) == 2
+    assert run(world.after(3).proves(ROTATED.token(NOW_S))).iss == ISSUER.url
+    assert len(world.asked) == 4
+    with pytest.raises(InvalidRequest, match="key 'RSA-1': the issuer has no such key"):
+        run(world.proves(ISSUER.token(NOW_S)))
+    assert len(world.asked) == 4
+
+
+def test_a_bad_signature_asks_nobody_again() -> None:
+    world = World()
+    forged = Issuer(generation=2).token(NOW_S, header={"kid": "RSA-1"})
+    for _ in range(3):
+        with pytest.raises(InvalidRequest, match="the signature is not the issuer's"):
+            run(world.after(KEPT_MIN_S + 1).proves(forged))
+    assert len(world.asked) == 2
+
+
+def test_one_question_at_a_time() -> None:
+    async def many() -> None:
+        world = World()
+        world.gate = asyncio.Event()
+        waiting = [asyncio.create_task(world.proves(ISSUER.token(NOW_S, sub=str(n)))) for n in range(20)]
+        await asyncio.sleep(0.01)
+        assert world.asked == [DOCUMENT]
+        waiting[0].cancel()  # who asked first may go away: the others get their answer
+        world.gate.set()
+        done = await asyncio.gather(*waiting, return_exceptions=True)
+        assert isinstance(done[0], asyncio.CancelledError)
+        assert [one.sub for one in done[1:] if isinstance(one, OidcClaims)] == [str(n) for n in range(1, 20)]
+        assert world.asked == [DOCUMENT, KEYS]
+
+    asyncio.run(many())
+
+
+def answering(status: int = 200, **rest: Any) -> Callable[[httpx.Request], httpx.Response]:
+    return lambda _: httpx.Response(status, **rest)
+
+
+def failing(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise error
+
+    return fail
+
+
+def document(**members: Any) -> Callable[[httpx.Request], httpx.Response]:
+    return answering(json={"issuer": ISSUER.url, "jwks_uri": KEYS} | members)
+
+
+TOO_LONG = json.dumps(ISSUER.jwks()).encode() + b" " * ANSWER_BYTES_MAX
+OUTAGES: dict[str, tuple[dict[str, Callable[[httpx.Request], httpx.Response]], str, list[str]]] = {
+    "nobody there": ({"document": failing(httpx.ConnectError("secret"))}, "it cannot be reached", [DOCUMENT]),
+    "no answer": ({"document": failing(httpx.ReadTimeout("secret"))}, "did not answer in time", [DOCUMENT]),
+    "an error": ({"document": answering(500)}, "it answered with status 500", [DOCUMENT]),
+    "elsewhere": ({"document": answering(302, headers={"location": KEYS})}, "with status 302", [DOCUMENT]),
+    "no JSON": ({"document": answering(text="<html>secret")}, "its discovery document lacks", [DOCUMENT]),
+    "another issuer": ({"document": document(issuer="https://evil.example")}, "is of another issuer", [DOCUMENT]),
+    "a slash more": ({"document": document(issuer=ISSUER.url + "/")}, "is of another issuer", [DOCUMENT]),
+    "no address of keys": ({"document": answering(json={"issuer": ISSUER.url})}, "lacks", [DOCUMENT]),
+    "keys over HTTP": ({"document": document(jwks_uri="http://keys.example/")}, "no https address", [DOCUMENT]),
+    "keys in a file": ({"document": document(jwks_uri="file:///etc/passwd")}, "no https address", [DOCUMENT]),
+    "keys nowhere": ({"document": document(jwks_uri="https://")}, "no https address", [DOCUMENT]),
+    "keys by a user": ({"document": document(jwks_uri="https://a:b@keys.example/")}, "no https", [DOCUMENT]),
+    "keys at no port": ({"document": document(jwks_uri="https://keys.example:99999/")}, "no https", [DOCUMENT]),
+    "keys at no URL": ({"document": document(jwks_uri="https://keys:port/")}, "no https address", [DOCUMENT]),
+    "keys at no host": ({"keys": failing(UnicodeError("secret"))}, "its address is malformed", [DOCUMENT, KEYS]),
+    "keys elsewhere": ({"keys": answering(307, headers={"location": DOCUMENT})}, "status 307", [DOCUMENT, KEYS]),
+    "keys gone": ({"keys": answering(404)}, "it answered with status 404", [DOCUMENT, KEYS]),
+    "no keys": ({"keys": answering(json={"keys": []})}, "its keys: no key in it", [DOCUMENT, KEYS]),
+    "too long": ({"keys": answering(content=TOO_LONG)}, "longer than", [DOCUMENT, KEYS]),
+    "compressed": (
+        {"keys": answering(content=b"x", headers={"content-encoding": "br"})},
+        "in an encoding that nobody asked for",
+        [DOCUMENT, KEYS],
+    ),
+}
+
+
+@pytest.mark.parametrize(("answers", "why", "asked"), OUTAGES.values(), ids=OUTAGES.keys())
+def test_an_outage(
+    answers: dict[str, Callable[[httpx.Request], httpx.Response]],
+    why: str,
+    asked: list[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Is a 503 that says why, once more without asking for a few seconds, and over when the issuer is back."""
+    world = World(**answers)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=f"the keys of issuer '{ISSUER.url}' cannot be had now") as refused:
+            run(world.proves(ISSUER.token(NOW_S)))
+        assert why in refused.value.message
+        assert "secret" not in refused.value.message + caplog.text
+    assert world.asked == asked
+    assert [record.__dict__["issuer"] for record in caplog.records] == [ISSUER.url]
+    world.answers |= {"document": world._document, "keys": world._keys}
+    assert run(world.after(PAUSE_S).proves(ISSUER.token(NOW_S))).iss == ISSUER.url
+
+
+def test_an_outage_while_keys_are_kept() -> None:
+    """Known keys serve for as long as they are fresh, and no longer."""
+    world = World()
+    run(world.proves(ISSUER.token(NOW_S)))
+    world.answers["document"] = answering(500)
+    assert run(world.after(KEPT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
+    with pytest.raises(Unavailable):
+        run(world.proves(ROTATED.token(NOW_S)))
+    with pytest.raises(Unavailable):
+        run(world.after(1).proves(ISSUER.token(NOW_S)))
+
+
+def test_a_slow_issuer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "ANSWERS_WITHIN_S", 0.02)
+    world = World()
+
+    async def patient() -> None:
+        world.gate = asyncio.Event()
+        with pytest.raises(ServiceError, match="it did not answer in time"):
+            await world.proves(ISSUER.token(NOW_S))
+
+    asyncio.run(patient())
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "http://issuer.example",
+        "issuer.example",
+        "https://",
+        "https://a@b.example",
+        "https://b.example?x=1",
+        "https://b.example:port",
+    ],
+)
+def test_issuers_that_cannot_be_asked(issuer: str) -> None:
+    with pytest.raises(ValueError, match=r"expected|no URL"):
+        Discovery([issuer])
