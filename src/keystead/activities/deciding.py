@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from keystead.activities import mfa
 from keystead.activities.activity import Activity, ActivityOperation, Proof
+from keystead.activities.requests import Submission
 from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
@@ -64,8 +65,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return version.upgrade(self.intent)
 
 
-def proof_of(caller: Principal, fingerprint: str, now_ms: int) -> Proof:
-    """What the caller's stamp on the request of this fingerprint proves."""
+def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
+    """What the caller's stamp on this request proves."""
     return Proof(
         user_id=caller.user.user_id,
         record_id=caller.record_id,
@@ -73,7 +74,8 @@ def proof_of(caller: Principal, fingerprint: str, now_ms: int) -> Proof:
         public_key=caller.proven.public_key,
         credential_id=caller.proven.credential_id or "",
         at_ms=now_ms,
-        fingerprint=fingerprint,
+        fingerprint=submission.fingerprint,
+        identities=submission.identities,
     )
 
 

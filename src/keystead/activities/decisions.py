@@ -82,7 +82,6 @@ class Decisions:
             operation.standing(caller.user.user_id, intent)
         gathered = await self._gathered(operation, intent, organization)
         voter, activity_id = caller.user, self._new_id()
-        proof = deciding.proof_of(caller, submission.fingerprint, now_ms)
         vote = self._vote(VoteSelection.APPROVED, activity_id, submission, caller, voter, now_ms)
         case = Case(
             activity_type=submission.version.activity_type,
@@ -90,7 +89,7 @@ class Decisions:
             intent=submission.intent,
             submitter_id=voter.user_id,
             identities=submission.identities,
-            proofs=(replace(proof, identities=submission.identities),),
+            proofs=(deciding.proof_of(caller, submission, now_ms),),
             now_ms=now_ms,
             gathered=gathered,
         )
@@ -138,7 +137,7 @@ class Decisions:
                 "(field `parameters.fingerprint`)"
             )
         activity = deciding.at(activity, now_ms, self._rules.approvals_last_ms)
-        proof = deciding.proof_of(caller, vote_submission.fingerprint, now_ms)
+        proof = deciding.proof_of(caller, vote_submission, now_ms)
         counted = deciding.counted_proofs(activity, organization)
         case = replace(await self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
         if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
