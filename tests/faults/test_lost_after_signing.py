@@ -168,7 +168,7 @@ async def serving(
     service = Service(settings, signer_socket=signer_socket)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))
+        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)
