@@ -158,7 +158,7 @@ def test_discriminators_that_are_written_out() -> None:
     parsed = read(idl("u8", discriminator=[7]), b"\x07\x01")
     assert parsed is not None
     assert (parsed["discriminator"], parsed["program_call_args"]) == ("07", {"x0": 1})
-    assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") is None
+    assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") == {}
 
 
 def test_two_instructions_that_fit_are_none() -> None:

@@ -31,7 +31,8 @@ class _Undecodable(Exception):
 
 
 def parsed_instruction(interface: str, data: bytes, accounts: Sequence[str]) -> dict[str, Any] | None:
-    """`parsed_instruction_data` of an instruction, or None where the IDL has no single exact reading of it.
+    """`parsed_instruction_data` of an instruction: empty if the data names no instruction of the IDL, None if it
+    names one and the IDL has no single exact reading of it.
 
     `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58;
     bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
@@ -39,6 +40,8 @@ def parsed_instruction(interface: str, data: bytes, accounts: Sequence[str]) -> 
     """
     program = _program(interface)
     matching = [each for each in program.instructions if data.startswith(each.discriminator)]
+    if not matching:
+        return {}
     if len(matching) != 1:
         return None
     (instruction,) = matching
