@@ -90,7 +90,7 @@ CHAINS = {
 }
 
 
-@pytest.fixture(scope="module", params=CHAINS.values(), ids=CHAINS)
+@pytest.fixture(scope="module", params=list(CHAINS.values()), ids=list(CHAINS))
 def chain(request: pytest.FixtureRequest, sqlite_server: Server) -> Iterator[Chain]:
     """With its interface uploaded, and an account to sign with. What is on record makes no difference here."""
     of, root = request.param, sqlite_server.caller

@@ -113,7 +113,9 @@ def type_text(one: Any) -> str:
 def test_values(name: str, inputs: list[Any], values: list[Any], seen: dict[str, Any]) -> None:
     types = [type_text(one) for one in inputs]
     calldata = selector(f"f({','.join(types)})") + encode(types, values)
-    assert call_facts(abi(function("f", *inputs)), calldata)["contract_call_args"] == seen
+    found = call_facts(abi(function("f", *inputs)), calldata)
+    assert found is not None
+    assert found["contract_call_args"] == seen
 
 
 def test_two_functions_of_one_selector_name_neither() -> None:

@@ -152,7 +152,7 @@ def _facts(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Mapping[s
     if to not in interfaces:
         return {"eth": {"tx": tx}}
     call = call_facts(interfaces[to], fields["data"])
-    return {"eth": {"tx": tx}, UNREAD_CALL: True} if call is None else {"eth": {"tx": tx | call}}
+    return {"eth": {"tx": tx}, UNREAD_CALL: True} if call is None else {"eth": {"tx": {**tx, **call}}}
 
 
 def _assemble(read: _Read, signatures: Sequence[Signature]) -> bytes:
