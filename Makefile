@@ -27,6 +27,8 @@ run: install
 
 install: .venv/.installed .venv/.compiled
 
+# Hundreds of processes are started: none may compile anew what another has, packages and tests neither.
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.installed-dev .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check

@@ -214,5 +214,5 @@ class _Databases:
 def _databases(store: StoreName) -> Iterator[_Databases]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keystead-bench-")))
-        postgres = stack.enter_context(running_postgres()) if store == "postgres" else None
+        postgres = stack.enter_context(running_postgres(durable=True)) if store == "postgres" else None
         yield _Databases(folder, postgres)

@@ -34,7 +34,7 @@ _START_LIMIT_S = 60.0
 class PostgresServer:
     """One server on a loopback port. Data, port and password outlive stop() and kill(), until the next start()."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, durable: bool) -> None:
         self.port = _quiet_port()
         self._data = home / "data"
         self._log = home / "log"
@@ -47,7 +47,7 @@ class PostgresServer:
             self._as_user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             self._install = _copy_of_binaries(home)
             os.chown(home, account.pw_uid, account.pw_gid)
-        self._initialize(home / "password")
+        self._initialize(home / "password", durable=durable)
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
@@ -92,10 +92,15 @@ class PostgresServer:
             self._process.wait(_START_LIMIT_S)
             self._process = None
 
-    def _initialize(self, password_file: Path) -> None:
+    def _initialize(self, password_file: Path, *, durable: bool) -> None:
         password_file.write_text(self._password)
         password_file.chmod(0o644)  # its folder is private to the server's user
-        settings = {"listen_addresses": "127.0.0.1", "port": str(self.port), "unix_socket_directories": ""}
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "fsync": "on" if durable else "off",
+        }
         command = [
             str(self._install / "bin/initdb"),
             f"--pgdata={self._data}",
@@ -120,15 +125,19 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """A fresh server in a temporary folder of its own: under root pytest's folders are closed to `nobody`."""
+def running_postgres(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """A fresh server in a temporary folder of its own: under root pytest's folders are closed to `nobody`.
+
+    Without `durable` a commit waits for the system's cache, not for the disk. That outlives kill(), which ends
+    processes and not the machine.
+    """
     with tempfile.TemporaryDirectory(prefix="keystead-postgres-") as home:
-        server = PostgresServer(Path(home))
+        server = PostgresServer(Path(home), durable=durable)
         server.start()
         try:
             yield server
         finally:
-            server.stop()
+            server.kill()  # nobody needs its data any more, so nobody waits for a checkpoint
 
 
 def _copy_of_binaries(home: Path) -> Path:

@@ -28,7 +28,14 @@ from keystead.organizations.attachments import (
     SealedSecret,
     StoredAccount,
 )
-from keystead.organizations.lookups import Lookup, LookupKind, account_lookups, lookups, name_lookup
+from keystead.organizations.lookups import (
+    Lookup,
+    LookupKind,
+    account_lookups,
+    lookups,
+    name_lookup,
+    possible_values,
+)
 from keystead.organizations.organization import Organization, Sealed, apply
 
 Item = TypeVar("Item")
@@ -313,7 +320,10 @@ class MemoryStore:
             children = [
                 child
                 for child in children
-                if any((one.kind, one.value) == found_by for one in self.database.lookups[child])
+                if any(
+                    one.kind is found_by[0] and one.value in possible_values(*found_by)
+                    for one in self.database.lookups[child]
+                )
             ]
         return paged(sorted(children), lambda one: one, page)
 

@@ -4,6 +4,7 @@ required field, or has one of another type, fails the call itself.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import secrets
@@ -36,9 +37,18 @@ SOLANA = {
 }
 
 
+@functools.cache
 def sdk() -> Any:
-    """The published client and its models. Imported late: it takes ten seconds, which collecting must not."""
-    return importlib.import_module("turnkey_http")
+    """The published client and its models. Imported late, since it takes long, which collecting must not.
+
+    It defines a thousand pydantic models, which takes ten seconds unless each is built when it is first used.
+    """
+    pydantic = importlib.import_module("pydantic")
+    pydantic.BaseModel.model_config["defer_build"] = True
+    try:
+        return importlib.import_module("turnkey_http")
+    finally:
+        del pydantic.BaseModel.model_config["defer_build"]
 
 
 def client_with(live: Live, public_key: str, private_key: str, organization_id: str | None = None) -> Any:

@@ -22,7 +22,7 @@ def test_kill_while_importing(installation: Installation, start: Callable[..., S
     chance = random.Random(7)
     server = start(installation)
     fresh = furnish(server.caller).fresh
-    for _ in range(4):
+    for _ in range(3):
         caller, name = server.caller, unique("imported")
         body = caller.submit_body(
             "import_wallet",

@@ -12,7 +12,7 @@ import pytest
 from tests.callers import answered
 from tests.faults.test_secrets_stay_in import forms, secrets_of
 from tests.furniture import ETHEREUM_ACCOUNT, furnish
-from tests.servers import Installation, Server
+from tests.servers import Server, found_installation
 
 CAP_SYS_PTRACE = 19
 
@@ -51,16 +51,18 @@ def found_in(pid: int, wanted: dict[str, bytes]) -> set[str]:
 
 
 TOPOLOGIES = {
-    "key file, one worker": (1, "file"),
-    "key file, two workers": (2, "file"),
-    "key in the environment": (1, "environment"),
+    "SQLite, key file, one worker": ("sqlite", 1, "file"),
+    "PostgreSQL, key file, one worker": ("postgres", 1, "file"),
+    "PostgreSQL, key file, two workers": ("postgres", 2, "file"),
+    "SQLite, key in the environment": ("sqlite", 1, "environment"),
 }
 
 
-@pytest.mark.parametrize(("workers", "key_from"), TOPOLOGIES.values(), ids=TOPOLOGIES)
+@pytest.mark.parametrize(("engine", "workers", "key_from"), TOPOLOGIES.values(), ids=TOPOLOGIES)
 def test_workers_never_held_a_secret(
-    workers: int, key_from: str, installation: Installation, start: Callable[..., Server]
+    engine: str, workers: int, key_from: str, request: pytest.FixtureRequest, start: Callable[..., Server]
 ) -> None:
+    installation = found_installation(request.getfixturevalue(f"make_{engine}")())
     settings: dict[str, object] = {"workers": workers, "log_level": "debug"}
     if key_from == "environment":
         settings |= {"master_key": installation.master_key.secret_text(), "master_key_file": ""}
@@ -74,8 +76,8 @@ def test_workers_never_held_a_secret(
     wanted = {
         f"{name} as {form}": text
         for name, secret in secrets_of(installation, furniture)
-        # The root user's key is of this test, and what a caller knows is no matter here.
-        if "root user" not in name
+        # The root user's key is of this test, and what a caller knows is no matter here. Workers use the password.
+        if "root user" not in name and "password" not in name
         for form, text in forms(secret).items()
         if form in ("bytes", "hex")
     }
@@ -90,4 +92,6 @@ def test_workers_never_held_a_secret(
     assert any("master key" in name for name in found_in(server.signer_pid, wanted))
     files = [path for path in server.log.parent.iterdir() if path.is_file() and "master" not in path.name]
     for file in files:
-        assert not [name for name, text in wanted.items() if text in file.read_bytes()], file
+        content = file.read_bytes()
+        assert not [name for name, text in wanted.items() if text in content], file
+    installation.database.close()

@@ -285,15 +285,6 @@ def test_example(case: Case, stage: Stage) -> None:
         assert outcomes[made[0]] == expected
 
 
-def test_calldata_that_does_not_fit_its_interface_is_signed_by_nobody(stage: Stage) -> None:
-    """Not even by the root quorum: no policy and no person could tell what it says."""
-    cut = call("transfer(address,uint256)", TOKEN, 4)[:-1]
-    asked = {"signWith": stage.sign_with["W1"], **ethereum(WITH_ABI, data=cut)}
-    status, message = refusal(stage.root.submit("sign_transaction", asked))
-    assert status == 400
-    assert message.startswith("failed to parse transaction: the calldata names transfer(address,uint256)")
-
-
 def test_an_interface_is_found_whatever_its_letter_case(stage: Stage) -> None:
     with stage.policies(("eth.tx.function_signature == '0xD0E30DB0'",)):
         asked = {"signWith": stage.sign_with["W1"].lower(), **ethereum(WITH_ABI, data=call("deposit()"))}

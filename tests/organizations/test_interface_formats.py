@@ -140,6 +140,21 @@ def idl(*types: Any, defined: tuple[Any, ...] = ()) -> dict[str, Any]:
 ORDER = {"name": "Order", "type": {"kind": "struct", "fields": [{"name": "price", "type": "u64"}]}}
 SIDE = {"name": "Side", "type": {"kind": "enum", "variants": [{"name": "Buy"}, {"name": "Sell", "fields": ["u8"]}]}}
 
+BYTE = {"kind": "type", "type": "u8"}
+BOX = {
+    "name": "Box",
+    "generics": [{"kind": "type", "name": "T"}, {"kind": "const", "name": "N", "type": "usize"}],
+    "type": {
+        "kind": "struct",
+        "fields": [{"name": "items", "type": {"array": [{"option": {"generic": "T"}}, {"generic": "N"}]}}],
+    },
+}
+
+
+def generic(name: str, *arguments: Any) -> dict[str, Any]:
+    return {"defined": {"name": name, "generics": list(arguments)}}
+
+
 GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
     ("empty", {"instructions": [], "types": []}),
     (
@@ -154,6 +169,9 @@ GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
     ("a defined type, before Anchor 0.30", idl({"defined": "Order"}, defined=(ORDER,))),
     ("a defined type, since Anchor 0.30", idl({"defined": {"name": "Order"}}, defined=(ORDER,))),
     ("an enum of either kind of variant", idl({"defined": "Side"}, defined=(SIDE,))),
+    ("a generic type", idl(generic("Box", BYTE, {"kind": "const", "value": "32"}), defined=(BOX,))),
+    ("a generic type in another", idl(generic("Box", {"kind": "type", "type": generic("Box")}), defined=(BOX,))),
+    ("parameters by name alone", idl(defined=({**ORDER, "generics": ["T"]},))),
     (
         "types that name each other",
         idl(
@@ -206,6 +224,13 @@ def nested(depth: int) -> Any:
     return written
 
 
+def boxed(depth: int) -> Any:
+    written: Any = "u8"
+    for _ in range(depth):
+        written = generic("Box", {"kind": "type", "type": written})
+    return written
+
+
 BAD_IDLS: list[tuple[str, Any, str]] = [
     ("a list", [], "Expected `object`, got `array`"),
     ("no types", {"instructions": []}, "`types`"),
@@ -239,6 +264,34 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
         "a discriminator is a list of bytes",
     ),
     ("types nested too deep", idl(nested(NESTING_MAX + 1)), f"nested more than {NESTING_MAX} deep"),
+    (
+        "generic arguments nested too deep",
+        idl(boxed(NESTING_MAX + 1), defined=(BOX,)),
+        f"nested more than {NESTING_MAX} deep",
+    ),
+    ("a parameter where there are none", idl({"generic": "T"}), "argument 'a0': unknown type {'generic': 'T'}"),
+    (
+        "a parameter of another definition",
+        idl(defined=(BOX, {"name": "B", "type": {"kind": "struct", "fields": [{"generic": "T"}]}})),
+        "type 'B': unknown type {'generic': 'T'}",
+    ),
+    ("a length of no parameter", idl({"array": ["u8", {"generic": "N"}]}), "unknown type"),
+    (
+        "an argument whose type is unknown",
+        idl(generic("Box", {"kind": "type", "type": "u7"}), defined=(BOX,)),
+        "unknown type u7",
+    ),
+    ("an argument that is no object", idl(generic("Box", 1), defined=(BOX,)), "unknown generic argument 1"),
+    (
+        "arguments that are no list",
+        idl({"defined": {"name": "Box", "generics": "T"}}, defined=(BOX,)),
+        "argument T",
+    ),
+    (
+        "a constant that is no text",
+        idl(generic("Box", {"kind": "const", "value": 1}), defined=(BOX,)),
+        "unknown generic argument",
+    ),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.callers import SDK_FORM, Caller, api_key_params, refusal, unique
 from tests.conftest import MakeDatabase
 from tests.furniture import ETHEREUM_ACCOUNT
 from tests.issuers import taking_tokens
+from tests.organizations.test_addresses import ACCOUNTS, BECH32, HEX, TON, spellings
 from tests.passkeys import SoftPasskey
 from tests.server.world import new_sub_organization
 from tests.servers import found_installation, running
@@ -118,6 +121,59 @@ def test_filter(kind: str, parent: Caller, family: list[str], found: dict[str, t
     assert [listed(parent, filterType=other, filterValue=value) for other in others] == [[]] * len(others)
     there = parent.with_key(parent.key, organization_id=organization_id)
     assert listed(there, filterType=kind, filterValue=value) == []
+
+
+SEVERAL_SPELLINGS = [*HEX, *BECH32, *TON]
+
+
+@pytest.fixture(scope="module")
+def branch(parent: Caller) -> Caller:
+    """A sub-organization with an address of each format that can be spelled in several ways, and its root user."""
+    key = generate_api_key()
+    accounts = [
+        {"curve": one["curve"], "pathFormat": "PATH_FORMAT_BIP32", "path": one["path"], "addressFormat": name}
+        for name, one in ACCOUNTS.items()
+        if name in SEVERAL_SPELLINGS
+    ]
+    user = {"userName": "Root", "apiKeys": [api_key_params(key.public_key)], "authenticators": []}
+    asked = {
+        "subOrganizationName": unique("sub"),
+        "rootUsers": [{**user, "oauthProviders": []}],
+        "rootQuorumThreshold": 1,
+        "wallet": {"walletName": "first", "accounts": accounts},
+    }
+    made = parent.result("create_sub_organization", asked)
+    return parent.with_key(key, organization_id=made["subOrganizationId"])
+
+
+@pytest.mark.parametrize("name", SEVERAL_SPELLINGS)
+def test_an_address_is_spelled_alike_to_find_and_to_sign(name: str, parent: Caller, branch: Caller) -> None:
+    accounts = branch.asked("list_wallet_accounts", paginationOptions={"limit": "100"})["accounts"]
+    (account,) = (one for one in accounts if one["addressFormat"] == name)
+    hashed = "NOT_APPLICABLE" if account["curve"] == "CURVE_ED25519" else "SHA256"
+    payload = {
+        "payload": "ab",
+        "encoding": "PAYLOAD_ENCODING_HEXADECIMAL",
+        "hashFunction": f"HASH_FUNCTION_{hashed}",
+    }
+    forms = {"tonForms": ton_forms(account["address"])} if name in TON else {}
+    for written in spellings({**account, **forms}):
+        assert listed(parent, filterType="WALLET_ACCOUNT_ADDRESS", filterValue=written) == [branch.organization_id]
+        branch.result("sign_raw_payload", {"signWith": written, **payload})
+
+
+def ton_forms(address: str) -> dict[str, str]:
+    """Of a friendly address: a tag, the workchain, the hash, CRC-16/XMODEM of these."""
+    body = base64.urlsafe_b64decode(address)[1:34]
+    tags = {"bounceable": 0x11, "nonBounceable": 0x51, "testnetNonBounceable": 0xD1}
+    friendly = {form: bytes([tag]) + body for form, tag in tags.items()}
+    return {
+        "raw": f"0:{body[1:].hex()}",
+        **{
+            form: base64.urlsafe_b64encode(tagged + binascii.crc_hqx(tagged, 0).to_bytes(2)).decode()
+            for form, tagged in friendly.items()
+        },
+    }
 
 
 def test_contacts_that_nobody_verified(parent: Caller, found: dict[str, tuple[str, str]]) -> None:

@@ -25,6 +25,7 @@ from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, T
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.policies.facts import (
+    UNREAD_CALL,
     Approval,
     AskedActivity,
     CredentialUsed,
@@ -103,7 +104,7 @@ def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proo
 
 def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:
     """Everything the rules look at. The intent is the one that was sent, in its own version."""
-    owner = case.operation.owner
+    owner, resources = case.operation.owner, _resources(case, organization)
     return Facts(
         root_quorum=organization.profile.root_quorum,
         users=organization.users,
@@ -113,8 +114,8 @@ def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts
         activity=_asked(case),
         now_ms=case.now_ms,
         owner_id=owner(case.intent) if owner else None,
-        resources=_resources(case, organization),
-        fail_closed=fail_closed,
+        resources={name: value for name, value in resources.items() if name != UNREAD_CALL},
+        fail_closed=fail_closed or UNREAD_CALL in resources,
     )
 
 
@@ -161,7 +162,9 @@ def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatu
     user = organization.users.get(user_id)
     if user is None or not user.mfa_policies:
         return None
-    policy = mfa.enforced(user, condition_values(_asked(case), _resources(case, organization)))
+    resources = _resources(case, organization)
+    values = condition_values(_asked(case), resources)
+    policy = mfa.enforced(user, values, fail_closed=UNREAD_CALL in resources)
     return None if policy is None else mfa.status(policy, user_id, case.proofs)
 
 

@@ -13,7 +13,7 @@ from keystead.activities.activity import Proof
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
 from keystead.policies.expression import compile_expression
-from keystead.policies.frame import EvaluationError
+from keystead.policies.frame import EvaluationError, Frame
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
@@ -35,25 +35,27 @@ def method_of(proof: Proof) -> AuthenticationMethod:
     return AuthenticationMethod(type=kind, id=record_id)
 
 
-def enforced(user: User, condition_values: Mapping[str, Any]) -> MfaPolicy | None:
+def enforced(user: User, condition_values: Mapping[str, Any], *, fail_closed: bool = False) -> MfaPolicy | None:
     """The user's MFA policy of the lowest order whose condition is true; None if none is.
 
-    A condition that fails is not true: it may speak of parameters that this activity does not have.
+    A condition that fails is not true: it may speak of parameters that this activity does not have. `fail_closed`:
+    it is true, unless it is certainly false.
     """
     for policy in sorted(user.mfa_policies, key=lambda one: one.order):
-        if _holds(policy.condition, condition_values):
+        if _holds(policy.condition, condition_values, fail_closed=fail_closed):
             return policy
     return None
 
 
-def _holds(condition: str, values: Mapping[str, Any]) -> bool:
+def _holds(condition: str, values: Mapping[str, Any], *, fail_closed: bool) -> bool:
     if not condition:
         return True
     try:
-        result = compile_expression(condition, Clause.CONDITION).evaluate(values)
+        expression = compile_expression(condition, Clause.CONDITION)
     except ExpressionRefused:
         return False
-    return False if isinstance(result, EvaluationError) else bool(result)
+    result = expression.weigh_in(Frame(values)) if fail_closed else expression.evaluate(values)
+    return fail_closed if isinstance(result, EvaluationError) else bool(result)
 
 
 def status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:

@@ -120,6 +120,6 @@ class Store(AttachmentReads, Protocol):
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
-        """Ids of the parent's sub-organizations, or of those found by a value, in order of creation. None if the
-        page's cursor is not of this list."""
+        """Ids of the parent's sub-organizations, or of those found by a value, in order of creation; an address in
+        any spelling. None if the page's cursor is not of this list."""
         ...

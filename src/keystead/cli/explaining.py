@@ -21,7 +21,9 @@ FAILED_DENIAL = (
     "WARNING  a DENY policy that fails denies nothing (docs/policies.md): rewrite it, or set "
     "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
 )
-_FAILED_CLOSED = "WARNING  it failed, and denies because the server is set to deny then"
+_FAILED_CLOSED = (
+    "WARNING  it failed, and denies because the server is set to deny then, or the call does not decode"
+)
 _UNTOLD = (
     "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
 )

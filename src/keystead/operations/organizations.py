@@ -14,7 +14,7 @@ from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.organizations.contacts import without_separators
-from keystead.organizations.lookups import LookupKind, address_looked_up, identity_looked_up
+from keystead.organizations.lookups import LookupKind, identity_looked_up
 
 
 class WhoamiRequest(QueryRequest, frozen=True):
@@ -122,7 +122,6 @@ _AS_STORED: dict[str, Callable[[str], str]] = {
     "EMAIL": str.lower,
     "PUBLIC_KEY": lambda key: key.lower().removeprefix("0x"),
     "PHONE_NUMBER": without_separators,
-    "WALLET_ACCOUNT_ADDRESS": address_looked_up,
 }
 
 

@@ -126,12 +126,20 @@ class IdlTypeBody(msgspec.Struct, frozen=True):
         return self.alias if self.value is None else self.value
 
 
+class IdlGeneric(msgspec.Struct, frozen=True):
+    """A parameter of a type's definition: a type, or a constant that lengths of arrays name."""
+
+    kind: Literal["type", "const"]
+    name: str
+
+
 class IdlType(msgspec.Struct, frozen=True):
-    """`serialization` tells a layout other than Borsh."""
+    """`serialization` tells a layout other than Borsh. Parameters by name alone are of an older specification."""
 
     name: str
     type: IdlTypeBody
     serialization: Any = "borsh"
+    generics: tuple[IdlGeneric | str, ...] = ()
 
 
 class Idl(msgspec.Struct, frozen=True):
@@ -158,14 +166,17 @@ def check_idl(text: str) -> None:
         ):
             raise _refused("a Solana IDL", f"instruction {instruction.name!r}: a discriminator is a list of bytes")
         for argument in instruction.args:
-            _check_idl_type(argument.type, defined, f"instruction {instruction.name!r}, argument {argument.name!r}")
+            where = f"instruction {instruction.name!r}, argument {argument.name!r}"
+            _check_idl_type(argument.type, _Names(defined), where)
     for kind in idl.types:
         members = [*kind.type.fields, *(field for variant in kind.type.variants for field in variant.fields)]
         if kind.type.target is not None:
             members.append(kind.type.target)
+        generics = frozenset(each if isinstance(each, str) else each.name for each in kind.generics)
         for member in members:
             named = isinstance(member, dict) and "type" in member and "name" in member
-            _check_idl_type(member["type"] if named else member, defined, f"type {kind.name!r}")
+            written = member["type"] if named else member
+            _check_idl_type(written, _Names(defined, generics), f"type {kind.name!r}")
 
 
 def read_idl(text: str) -> Idl:
@@ -174,21 +185,46 @@ def read_idl(text: str) -> Idl:
     return idl
 
 
-def _check_idl_type(written: Any, defined: set[str], where: str, depth: int = 0) -> None:
+class _Names(msgspec.Struct, frozen=True):
+    """What a type may name: types of the IDL, and parameters of the definition that it is written in."""
+
+    defined: set[str]
+    generics: frozenset[str] = frozenset()
+
+
+def _check_idl_type(written: Any, names: _Names, where: str, depth: int = 0) -> None:
     if depth > NESTING_MAX:
         raise _refused("a Solana IDL", f"{where}: types are nested more than {NESTING_MAX} deep")
     match written:
         case str() if written in _IDL_SCALARS:
             return
         case {"vec": inner} | {"option": inner} | {"coption": inner}:
-            _check_idl_type(inner, defined, where, depth + 1)
+            _check_idl_type(inner, names, where, depth + 1)
         case {"array": [inner, int(length)]} if length >= 0:
-            _check_idl_type(inner, defined, where, depth + 1)
+            _check_idl_type(inner, names, where, depth + 1)
+        case {"array": [inner, {"generic": str(name)}]} if name in names.generics:
+            _check_idl_type(inner, names, where, depth + 1)
+        case {"generic": str(name)} if name in names.generics:
+            return
         case {"defined": str(name)} | {"defined": {"name": str(name)}}:
-            if name not in defined:
+            if name not in names.defined:
                 raise _refused("a Solana IDL", f"{where}: type {name[:100]!r} is not defined in `types`")
+            _check_generic_arguments(written["defined"], names, where, depth)
         case _:
             raise _refused("a Solana IDL", f"{where}: unknown type {str(written)[:100]}")
+
+
+def _check_generic_arguments(defined: Any, names: _Names, where: str, depth: int) -> None:
+    """Of a defined type; whether they are as many as it has parameters is not asked, Rust has defaults for some."""
+    arguments = defined.get("generics", []) if isinstance(defined, dict) else []
+    for argument in arguments if isinstance(arguments, list) else [arguments]:
+        match argument:
+            case {"kind": "type", "type": inner}:
+                _check_idl_type(inner, names, where, depth + 1)
+            case {"kind": "const", "value": str()}:
+                pass
+            case _:
+                raise _refused("a Solana IDL", f"{where}: unknown generic argument {str(argument)[:100]}")
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], text: str, what: str) -> Any:

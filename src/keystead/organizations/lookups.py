@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from keystead.api.records import User, WalletAccount
+from keystead.organizations.addresses import possible_forms, stored_form
 
 
 class LookupKind(StrEnum):
@@ -56,7 +57,11 @@ def name_lookup(organization_name: str) -> Lookup:
 
 def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
     return frozenset(
-        Lookup(LookupKind.WALLET_ACCOUNT_ADDRESS, address_looked_up(account.address), account.wallet_account_id)
+        Lookup(
+            LookupKind.WALLET_ACCOUNT_ADDRESS,
+            stored_form(account.address_format, account.address),
+            account.wallet_account_id,
+        )
         for account in accounts
     )
 
@@ -66,6 +71,6 @@ def identity_looked_up(issuer: str, audience: str, subject: str) -> str:
     return hashlib.sha256(json.dumps([issuer, audience, subject]).encode()).hexdigest()
 
 
-def address_looked_up(address: str) -> str:
-    """An address is found as it is written in its account; one in hex in any letter case."""
-    return address.lower() if address.startswith(("0x", "0X")) else address
+def possible_values(kind: LookupKind, asked: str) -> tuple[str, ...]:
+    """What a value that is asked for may be indexed as: an address has several forms, as where it is to sign."""
+    return possible_forms(asked) if kind is LookupKind.WALLET_ACCOUNT_ADDRESS else (asked,)

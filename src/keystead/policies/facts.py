@@ -6,7 +6,7 @@ Here: the facts. Not here: the decision (`judgement`), and who gathers the facts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -64,6 +64,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     resources: Mapping[str, Any] = {}
     fail_closed: bool = False
 
+
+UNREAD_CALL: Final = "a call that does not decode"
+"""Among the resources where a call names a function of an uploaded interface and its arguments are not read. It is
+no keyword, so no policy names it. Whatever fails then might have failed because of it: such a transaction is judged
+with `fail_closed`, or arguments that do not decode would be a way past a DENY policy about arguments."""
 
 _PARAM_DEFAULTS = {"session_profile_id": ""}
 

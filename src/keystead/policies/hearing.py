@@ -59,7 +59,7 @@ class PolicyEvaluation(msgspec.Struct, frozen=True):
     """What one policy said, and by which clause: the false one, the failed one, or the one that waits.
 
     No clause where all of them hold. `reason`: why the clause failed. `failed_closed`: it failed, and the policy
-    denies because of the setting.
+    denies all the same.
     """
 
     policy_id: str
@@ -246,7 +246,7 @@ class Hearing:
         return value
 
     def _failed(self, named: NamedPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
-        """A policy that fails contributes nothing; under the setting, a DENY policy that may apply denies."""
+        """A policy that fails contributes nothing; where failures deny, a DENY policy that may apply denies."""
         policy = named.policy
         failed_closed = self._facts.fail_closed and policy.effect is Effect.DENY and self._may_apply(policy)
         return PolicyEvaluation(named.id, policy.effect, Outcome.ERROR, clause, str(error), failed_closed)

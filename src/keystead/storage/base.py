@@ -20,7 +20,7 @@ from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailab
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.organizations.addresses import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
-from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.storage import rows
 from keystead.storage.arrivals import Arrivals
@@ -297,16 +297,19 @@ class DatabaseStore(ABC):
         ):
             return None
         pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_found
-        values = {} if found_by is None else {"kind": found_by[0].value, "value": found_by[1]}
-        found = await self._select(
-            pages.below if page.before else pages.above,
-            organization_id=parent_id,
-            cursor=cursor or _LOWEST,
-            limit=page.limit,
-            **values,
-        )
-        ids = [row[0] for row in found]
-        return ids[::-1] if page.before else ids
+        statement = pages.below if page.before else pages.above
+        place = {"organization_id": parent_id, "cursor": cursor or _LOWEST, "limit": page.limit}
+        if found_by is None:
+            found = {row[0] for row in await self._select(statement, **place)}
+        else:
+            kind, asked = found_by
+            found = {
+                row[0]
+                for value in possible_values(kind, asked)
+                for row in await self._select(statement, kind=kind.value, value=value, **place)
+            }
+        ids = sorted(found)
+        return ids[-page.limit :] if page.before else ids[: page.limit]
 
     # The instance.
 

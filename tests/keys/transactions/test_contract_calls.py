@@ -11,7 +11,6 @@ import pytest
 from eth_abi.abi import encode
 from eth_hash.auto import keccak
 
-from keystead.api.errors import InvalidRequest
 from keystead.keys.transactions.contract_calls import call_facts
 from keystead.organizations.interface_formats import check_abi
 from tests.hanging import not_hanging
@@ -114,7 +113,9 @@ def type_text(one: Any) -> str:
 def test_values(name: str, inputs: list[Any], values: list[Any], seen: dict[str, Any]) -> None:
     types = [type_text(one) for one in inputs]
     calldata = selector(f"f({','.join(types)})") + encode(types, values)
-    assert call_facts(abi(function("f", *inputs)), calldata)["contract_call_args"] == seen
+    found = call_facts(abi(function("f", *inputs)), calldata)
+    assert found is not None
+    assert found["contract_call_args"] == seen
 
 
 def test_two_functions_of_one_selector_name_neither() -> None:
@@ -157,15 +158,15 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("name", "kind", "arguments"), MALFORMED, ids=[name for name, *_ in MALFORMED])
-def test_arguments_that_do_not_decode_are_refused(name: str, kind: str, arguments: bytes) -> None:
-    with not_hanging(), pytest.raises(InvalidRequest, match=r"^failed to parse transaction: .* f\("):
-        call_facts(abi(function("f", parameter(kind))), selector(f"f({kind})") + arguments)
+def test_arguments_that_do_not_decode(name: str, kind: str, arguments: bytes) -> None:
+    with not_hanging():
+        assert call_facts(abi(function("f", parameter(kind))), selector(f"f({kind})") + arguments) is None
 
 
 def test_a_list_of_nothing_has_no_length_to_bound() -> None:
     entry = function("f", {"type": "tuple[]", "name": "x", "components": []})
-    with pytest.raises(InvalidRequest, match="tuple without members"):
-        call_facts(abi(entry), selector("f(()[])") + words(32, 2**255))
+    with not_hanging():
+        assert call_facts(abi(entry), selector("f(()[])") + words(32, 2**255)) is None
 
 
 def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
@@ -173,11 +174,10 @@ def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
     for _ in range(30):
         deep = parameter("tuple", "x", deep)
     signature = f"f({'(' * 30}uint256{')' * 30})"
-    with pytest.raises(InvalidRequest, match="too often"):
-        call_facts(abi(function("f", deep)), selector(signature) + words(1))
+    assert call_facts(abi(function("f", deep)), selector(signature) + words(1)) is None
 
 
-def test_mutated_arguments_are_refused_or_read() -> None:
+def test_mutated_arguments_are_read_or_not() -> None:
     chance, read = random.Random(4), 0
     inputs = [
         parameter("tuple[]", "calls", parameter("address"), parameter("bytes", "z")),
@@ -187,9 +187,5 @@ def test_mutated_arguments_are_refused_or_read() -> None:
     text = abi(function("f", *inputs))
     head, arguments = selector(f"f({','.join(types)})"), encode(types, [[(ALICE, b"abc")] * 3, "text"])
     for _ in range(500):
-        try:
-            call_facts(text, head + mutated(arguments, chance))
-            read += 1
-        except InvalidRequest:
-            pass
+        read += call_facts(text, head + mutated(arguments, chance)) is not None
     assert 0 < read < 500

@@ -55,7 +55,89 @@ TYPES: list[dict[str, Any]] = [
         "name": "Same",
         "type": {"kind": "struct", "fields": [{"name": "a", "type": "u8"}, {"name": "a", "type": "u8"}]},
     },
+    {  # struct Box<T, const N: usize> { items: [T; N], last: Option<T> }
+        "name": "Box",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "const", "name": "N", "type": "usize"}],
+        "type": {
+            "kind": "struct",
+            "fields": [
+                {"name": "items", "type": {"array": [{"generic": "T"}, {"generic": "N"}]}},
+                {"name": "last", "type": {"option": {"generic": "T"}}},
+            ],
+        },
+    },
+    {  # enum Either<T, U> { Left(T), Right { value: U } }
+        "name": "Either",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "type", "name": "U"}],
+        "type": {
+            "kind": "enum",
+            "variants": [
+                {"name": "Left", "fields": [{"generic": "T"}]},
+                {"name": "Right", "fields": [{"name": "value", "type": {"generic": "U"}}]},
+            ],
+        },
+    },
+    {  # type Swapped<T, U> = Either<U, T>: the names mean another thing inside than outside
+        "name": "Swapped",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "type", "name": "U"}],
+        "type": {
+            "kind": "type",
+            "alias": {
+                "defined": {
+                    "name": "Either",
+                    "generics": [
+                        {"kind": "type", "type": {"generic": "U"}},
+                        {"kind": "type", "type": {"generic": "T"}},
+                    ],
+                }
+            },
+        },
+    },
+    *(
+        {  # struct Bytes<const M: usize>(Box<u8, M>), the constant handed on as Anchor writes it, and as one would
+            "name": name,
+            "generics": [{"kind": "const", "name": "M", "type": "usize"}],
+            "type": {
+                "kind": "struct",
+                "fields": [{"defined": {"name": "Box", "generics": [{"kind": "type", "type": "u8"}, handed_on]}}],
+            },
+        }
+        for name, handed_on in (
+            ("Bytes", {"kind": "type", "type": {"generic": "M"}}),
+            ("MoreBytes", {"kind": "const", "value": "M"}),
+        )
+    ),
+    {  # struct Deeper<T> { next: Option<Deeper<Option<T>>> }, of which every level is another type
+        "name": "Deeper",
+        "generics": [{"kind": "type", "name": "T"}],
+        "type": {
+            "kind": "struct",
+            "fields": [
+                {
+                    "name": "next",
+                    "type": {
+                        "option": {
+                            "defined": {
+                                "name": "Deeper",
+                                "generics": [{"kind": "type", "type": {"option": {"generic": "T"}}}],
+                            }
+                        }
+                    },
+                }
+            ],
+        },
+    },
+    {"name": "Older", "generics": ["T"], "type": {"kind": "struct", "fields": [{"generic": "T"}]}},
 ]
+
+
+def generic(name: str, *arguments: Any) -> dict[str, Any]:
+    """Of this definition with types, and with constants, which are numbers here."""
+    written = [
+        {"kind": "const", "value": str(each)} if isinstance(each, int) else {"kind": "type", "type": each}
+        for each in arguments
+    ]
+    return {"defined": {"name": name, "generics": written}}
 
 
 def idl(*arguments: Any, name: str = "route", accounts: tuple[Any, ...] = (), **more: Any) -> str:
@@ -99,6 +181,21 @@ READ: list[tuple[Any, bytes, Any]] = [
     ({"defined": "NewAlias"}, b"\x01\xff", {"a": 1, "b": -1}),
     ({"vec": {"vec": {"option": "u8"}}}, b"\x02\0\0\0\x01\0\0\0\x01\x05\0\0\0\0", [[5], []]),
     ({"defined": "List"}, b"\x01\x01\0", {"next": {"next": {"next": None}}}),
+    # Borsh of a generic type is that of the type with its parameters put in.
+    (generic("Box", "u16", 2), b"\x01\0\x02\0" + b"\0", {"items": [1, 2], "last": None}),
+    (generic("Box", "u8", 0), b"\x01\x07", {"items": [], "last": 7}),
+    (
+        generic("Box", generic("Box", "u8", 1), 1),
+        b"\x05\0" + b"\x01" + b"\x06\x01\x07",
+        {"items": [{"items": [5], "last": None}], "last": {"items": [6], "last": 7}},
+    ),
+    (generic("Either", "u8", {"vec": "u8"}), b"\x01" + b"\x01\0\0\0\x09", {"Right": {"value": [9]}}),
+    (generic("Either", {"defined": "Pair"}, "u8"), b"\0\x01\xff", {"Left": [{"a": 1, "b": -1}]}),
+    (generic("Swapped", "u16", "u8"), b"\0\x09", {"Left": [9]}),
+    (generic("Swapped", "u16", "u8"), b"\x01\x09\0", {"Right": {"value": 9}}),
+    (generic("Bytes", 3), b"\x01\x02\x03" + b"\0", [{"items": [1, 2, 3], "last": None}]),
+    (generic("MoreBytes", 1), b"\x01" + b"\x01\x02", [{"items": [1], "last": 2}]),
+    (generic("Deeper", "u8"), b"\x01\x01\0", {"next": {"next": {"next": None}}}),
 ]
 
 
@@ -108,6 +205,8 @@ def test_types(kind: Any, data: bytes, value: Any) -> None:
     assert parsed is not None
     assert parsed["program_call_args"] == {"x0": value, "x1": 99}
 
+
+CONSTANT, ARABIC = {"kind": "const", "value": "1"}, {"kind": "const", "value": "\u0661"}
 
 NOT_READ: list[tuple[str, Any, bytes]] = [
     ("no data", "u8", b""),
@@ -126,7 +225,22 @@ NOT_READ: list[tuple[str, Any, bytes]] = [
     ("another layout than Borsh", {"defined": "Packed"}, b"\x01"),
     ("a type defined twice", {"defined": "Twice"}, b"\x01"),
     ("two members of one name", {"defined": "Same"}, b"\x01\x02"),
-    ("a type with several layouts", {"coption": "u8"}, b"\x01\0\0\0\x01"),
+    ("too few generic arguments", generic("Box", "u8"), b"\x01\0"),
+    ("too many", generic("Box", "u8", 1, 1), b"\x01\0"),
+    ("none", {"defined": "Box"}, b"\0"),
+    ("some where there are no parameters", generic("Pair", "u8"), b"\x01\xff"),
+    ("a constant for a type", generic("Box", 1, 1), b"\x01\0"),
+    ("a type for a constant", generic("Box", "u8", "u8"), b"\x01\0"),
+    (
+        "a constant that is no length",
+        {"defined": {"name": "Bytes", "generics": [CONSTANT | {"value": "x"}]}},
+        b"\0",
+    ),
+    ("a length of digits of another script", {"defined": {"name": "Bytes", "generics": [ARABIC]}}, b"\x01\0"),
+    ("an array of millions of nothing", generic("Box", {"defined": "Nothing"}, 999_999_999), b"\0"),
+    ("a longer one", generic("Box", {"defined": "Nothing"}, 10**4000), b"\0"),
+    ("a generic type nested too deeply", generic("Deeper", "u8"), b"\x01" * 100 + b"\0"),
+    ("parameters of an older specification", generic("Older", "u8"), b"\x01"),
 ]
 
 
@@ -135,6 +249,42 @@ def test_data_without_an_exact_reading(kind: Any, data: bytes) -> None:
     started = time.process_time()
     assert read(idl(kind), ROUTE + data) is None
     assert time.process_time() - started < 0.5
+
+
+AMOUNT = (258).to_bytes(8, "little")
+COPTIONS: list[tuple[str, tuple[Any, ...], bytes, list[Any] | None]] = [
+    # spl_token::instruction, pack_pubkey_option: one byte, and the key only if it is 1. Borsh writes enums so, too.
+    ("SPL Token, none", ({"coption": "pubkey"},), b"\0", [None]),
+    ("SPL Token, some", ({"coption": "pubkey"},), b"\x01" + bytes(KEY), [str(KEY)]),
+    ("one in the middle", ({"coption": "u64"}, "u8"), b"\x01" + AMOUNT + b"\x07", [258, 7]),
+    ("none in the middle", ({"coption": "u64"}, "u8"), b"\0\x07", [None, 7]),
+    ("two", ({"coption": "u64"}, {"coption": "u8"}), b"\0\x01\x07", [None, 7]),
+    ("in an option", ({"option": {"coption": "u8"}},), b"\x01\x01\x07", [7]),
+    # Anchor's coder of SPL Token's instructions: one byte, and always the room of a key.
+    ("with padding, none", ({"coption": "pubkey"},), bytes(33), [None]),
+    # Without the padding, the u8 is its first zero.
+    ("with padding, in the middle", ({"coption": "u64"}, "u8"), bytes(9) + b"\x07", None),
+    # spl_token::state, pack_coption_key: four bytes, and always the room of a key.
+    ("as in accounts, none", ({"coption": "pubkey"},), bytes(36), [None]),
+    # Read as by SPL Token, it is another key, three zeros first, with three bytes behind that a program may ignore.
+    ("as in accounts, some", ({"coption": "pubkey"},), b"\x01\0\0\0" + bytes(KEY), None),
+    ("an amount that could be another", ({"coption": "u64"},), b"\x01\0\0\0" + AMOUNT, None),
+    ("more data", ({"coption": "u64"},), b"\x01" + AMOUNT + b"\0", None),
+    ("data cut short", ({"coption": "u64"},), b"\x01" + AMOUNT[:-1], None),
+    ("no such tag", ({"coption": "u64"},), b"\x02" + AMOUNT, None),
+    ("padding that is not zero", ({"coption": "u64"},), b"\0" + AMOUNT, None),
+]
+"""Options as C lays them out: types, data, and the arguments if all readings agree."""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "data", "values"), [row[1:] for row in COPTIONS], ids=[row[0] for row in COPTIONS]
+)
+def test_options_whose_layout_the_idl_does_not_tell(
+    kinds: tuple[Any, ...], data: bytes, values: list[Any] | None
+) -> None:
+    parsed = read(idl(*kinds), ROUTE + data)
+    assert (None if parsed is None else list(parsed["program_call_args"].values())) == values
 
 
 DISCRIMINATORS = [
@@ -158,7 +308,7 @@ def test_discriminators_that_are_written_out() -> None:
     parsed = read(idl("u8", discriminator=[7]), b"\x07\x01")
     assert parsed is not None
     assert (parsed["discriminator"], parsed["program_call_args"]) == ("07", {"x0": 1})
-    assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") is None
+    assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") == {}
 
 
 def test_two_instructions_that_fit_are_none() -> None:
@@ -181,7 +331,7 @@ def test_accounts_are_named_in_order() -> None:
     assert read(idl(accounts=accounts), ROUTE, ["A", "B"]) is None
 
 
-KINDS = [kind for kind, *_ in READ] + [kind for _, kind, _ in NOT_READ]
+KINDS = [kind for kind, *_ in READ] + [kind for _, kind, _ in NOT_READ] + [{"coption": "u8"}, {"coption": "u64"}]
 
 
 @settings(max_examples=100, deadline=None)

@@ -16,7 +16,6 @@ import msgspec
 
 from keystead.api.keccak import keccak256
 from keystead.keys.transactions.envelope import SELECTOR_BYTES, hex_text
-from keystead.keys.transactions.transaction import unparsable
 from keystead.organizations.interface_formats import AbiEntry, AbiParameter
 
 INTERFACES_KEPT: Final = 64
@@ -36,17 +35,19 @@ class _Function(msgspec.Struct, frozen=True):
     """eth-abi's, of the arguments together. It raises DecodingError."""
 
 
-def call_facts(abi: str, calldata: bytes) -> Mapping[str, Any]:
+def call_facts(abi: str, calldata: bytes) -> Mapping[str, Any] | None:
     """The fields function_name, function_signature and contract_call_args of eth.tx.
 
-    None of them if the calldata names no function of the ABI. Raises InvalidRequest if it names one, but its
-    arguments do not decode: no policy could tell what would be signed. Bytes after the arguments are ignored, as
-    contracts do. Arguments without a name, or with one that is used twice, cannot be told and are left out.
+    None of them if the calldata names no function of the ABI. None if it names one and its arguments do not decode,
+    as the ABI says or at a bounded cost. Bytes after the arguments are ignored, as contracts do. Arguments without
+    a name, or with one that is used twice, cannot be told and are left out.
     """
     function = _functions(abi).get(calldata[:SELECTOR_BYTES])
     if function is None:
         return {}
     values = _decoded(function, calldata[SELECTOR_BYTES:])
+    if values is None:
+        return None
     names = [parameter.name for parameter in function.inputs]
     uses = Counter(names)
     return {
@@ -120,16 +121,13 @@ class _NoMembers:
         raise DecodingError("a tuple without members")
 
 
-def _decoded(function: _Function, arguments: bytes) -> tuple[Any, ...]:
+def _decoded(function: _Function, arguments: bytes) -> tuple[Any, ...] | None:
     from eth_abi.exceptions import DecodingError
 
     try:
         return tuple(function.decoder(_metered()(arguments)))
-    except (DecodingError, OverflowError, UnicodeDecodeError, RecursionError) as refused:
-        raise unparsable(
-            f"the calldata names {function.signature[:200]} of the uploaded interface, but its arguments do not "
-            f"decode as that: {str(refused)[:200]}"
-        ) from None
+    except (DecodingError, OverflowError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 @functools.cache

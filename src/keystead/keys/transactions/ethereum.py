@@ -18,6 +18,7 @@ from keystead.keys.transactions import envelope, rlp
 from keystead.keys.transactions.contract_calls import call_facts
 from keystead.keys.transactions.rlp import Item
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
+from keystead.policies.facts import UNREAD_CALL
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 
@@ -148,9 +149,10 @@ def _facts(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Mapping[s
         "data": envelope.hex_text(fields["data"]),
         "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
     }
-    if to in interfaces:
-        tx |= call_facts(interfaces[to], fields["data"])
-    return {"eth": {"tx": tx}}
+    if to not in interfaces:
+        return {"eth": {"tx": tx}}
+    call = call_facts(interfaces[to], fields["data"])
+    return {"eth": {"tx": tx}, UNREAD_CALL: True} if call is None else {"eth": {"tx": {**tx, **call}}}
 
 
 def _assemble(read: _Read, signatures: Sequence[Signature]) -> bytes:

@@ -15,6 +15,7 @@ from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
 from keystead.keys.transactions.solana_interfaces import parsed_instruction
 from keystead.keys.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
+from keystead.policies.facts import UNREAD_CALL
 
 if TYPE_CHECKING:
     from solders.message import Message, MessageV0
@@ -68,11 +69,19 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     spl_transfers = [found for each in instructions if (found := _spl_transfer(each)) is not None]
 
     def facts(interfaces: Mapping[str, str]) -> Mapping[str, Any]:
+        calls = [
+            parsed_instruction(interfaces[each.program], each.data, each.keys())
+            if each.program in interfaces
+            else {}
+            for each in instructions
+        ]
         tx = {
             "account_keys": [str(key) for key in message.account_keys],
             "program_keys": [str(key) for key in message.account_keys if str(key) in programs],
             "recent_blockhash": str(message.recent_blockhash),
-            "instructions": [_instruction_facts(each, interfaces.get(each.program)) for each in instructions],
+            "instructions": [
+                _instruction_facts(each, call) for each, call in zip(instructions, calls, strict=True)
+            ],
             "transfers": transfers,
             "spl_transfers": spl_transfers,
             "address_table_lookups": [
@@ -80,7 +89,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
                 for table in _tables(message)
             ],
         }
-        return {"solana": {"tx": tx}}
+        return {"solana": {"tx": tx}, UNREAD_CALL: True} if None in calls else {"solana": {"tx": tx}}
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         (signature,) = signatures
@@ -223,7 +232,8 @@ def _u64(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 8], "little")
 
 
-def _instruction_facts(instruction: _Instruction, interface: str | None) -> dict[str, Any]:
+def _instruction_facts(instruction: _Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`call`: what an interface says of it, if it says anything."""
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
     facts: dict[str, Any] = {
         "program_key": instruction.program,
@@ -241,11 +251,8 @@ def _instruction_facts(instruction: _Instruction, interface: str | None) -> dict
             for key in dict.fromkeys(table for (table, _), _ in looked_up)
         ],
     }
-    if interface is not None:
-        parsed = parsed_instruction(interface, instruction.data, instruction.keys())
-        # Absent where the data does not fit the IDL: a policy that asks for it then fails, and allows nothing.
-        if parsed is not None:
-            facts["parsed_instruction_data"] = parsed
+    if call:
+        facts["parsed_instruction_data"] = call
     return facts
 
 

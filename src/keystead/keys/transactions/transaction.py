@@ -39,7 +39,7 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
     itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
     `facts(interfaces)`: the policy keywords, e.g. {"eth": {"tx": {...}}}, given the texts of those interfaces
-    that there are, by address as in `contracts`; may raise `unparsable` if a call does not fit its interface.
+    that there are, by address as in `contracts`; and UNREAD_CALL, if a call does not fit its interface.
     `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
     """
 
