@@ -1,7 +1,7 @@
 """One measurement: blocks of requests between runs of the yardstick, and what they come to.
 
 Where two servers are compared, their blocks take turns, so that whatever else the machine does meets both. Blocks
-in which other programs used much of it are repeated, a bounded number of times.
+in which other programs used much of it, or the machine itself was slow, are repeated, a bounded number of times.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence, Set
 
 import msgspec
 
+from bench.gauge import Gauge
 from bench.load import Load, send
 from bench.processes import others_s
 from bench.server import Server
@@ -19,6 +20,11 @@ from bench.yardstick import verifications_per_s
 
 DISTURBED = 0.1
 """A block is worth repeating if others had more of a core than this."""
+
+SLOWED = 1.2
+"""Or if the machine took so much longer than at its best."""
+
+_GAUGE = Gauge()
 
 _PROBE = 400
 """Requests that tell roughly how fast a server is, so that blocks last as long as they should."""
@@ -45,7 +51,8 @@ class Subject(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """The medians of all blocks; latencies of all their requests together, in milliseconds.
 
-    `others` is how much of a core other programs had meanwhile.
+    `others` is how much of a core other programs had meanwhile; `slowed` how long the machine took for one piece of
+    work, in shares of the shortest time in this run.
     """
 
     requests_per_s: float
@@ -57,6 +64,7 @@ class Figures(msgspec.Struct, frozen=True):
     requests: int
     failures: int
     others: float
+    slowed: float
     first_failure: str = ""
 
 
@@ -64,10 +72,20 @@ class _Block(msgspec.Struct, frozen=True):
     load: Load
     verifications_per_s: float
     others: float
+    gauge_s: float
 
     @property
     def share(self) -> float:
         return self.load.rate / self.verifications_per_s
+
+    @property
+    def unrest(self) -> float:
+        """What tells a disturbed block from another, before anybody looks at its figures."""
+        return self.others + _GAUGE.slowed(self.gauge_s)
+
+    @property
+    def is_disturbed(self) -> bool:
+        return self.others > DISTURBED or _GAUGE.slowed(self.gauge_s) > SLOWED
 
 
 def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Figures]:
@@ -78,13 +96,13 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
     for number in range(pace.blocks + pace.spare):
         if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
             break
-        loads = [_loaded(subject, count) for subject, count in zip(subjects, counts, strict=True)]
+        loads = [_loaded(subject, count, cores) for subject, count in zip(subjects, counts, strict=True)]
         after = verifications_per_s(cores)
-        for (load, others), some in zip(loads, blocks, strict=True):
-            some.append(_Block(load, (before + after) / 2, others))
+        for (load, others, gauge_s), some in zip(loads, blocks, strict=True):
+            some.append(_Block(load, (before + after) / 2, others, gauge_s))
         before = after
     return [
-        _figures(subject, sorted(some, key=lambda block: block.others)[: pace.blocks])
+        _figures(subject, sorted(some, key=lambda block: block.unrest)[: pace.blocks])
         for subject, some in zip(subjects, blocks, strict=True)
     ]
 
@@ -93,17 +111,19 @@ def _probe(subject: Subject) -> float:
     return send(subject.server.port, subject.make(_PROBE), warm_up=_PROBE // 2, limit_s=_LIMIT_S).rate
 
 
-def _loaded(subject: Subject, count: int) -> tuple[Load, float]:
-    """So many requests, and how much of a core others had while they were answered."""
+def _loaded(subject: Subject, count: int, cores: Set[int]) -> tuple[Load, float, float]:
+    """So many requests; how much of a core others had while they were answered, and what the gauge showed."""
     warm_up = max(count // 10, subject.warm_up)
     requests = subject.make(warm_up + count)
+    gauge_before_s = _GAUGE.seconds(cores)
     begun, others_before = time.perf_counter(), others_s()
     load = send(subject.server.port, requests, warm_up=warm_up, limit_s=_LIMIT_S)
-    return load, max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
+    others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
+    return load, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
 
 def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
-    return [block for block in blocks if block.others <= DISTURBED]
+    return [block for block in blocks if not block.is_disturbed]
 
 
 def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
@@ -119,5 +139,6 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
         requests=len(latencies),
         failures=len(failures),
         others=statistics.median(block.others for block in blocks),
+        slowed=statistics.median(_GAUGE.slowed(block.gauge_s) for block in blocks),
         first_failure=failures[0].decode(errors="replace") if failures else "",
     )

@@ -29,6 +29,7 @@ COLUMNS = (
     ("p99 ms", ":"),
     ("peak MB", ":"),
     ("others", ":"),
+    ("slowed", ":"),
 )
 HEADER = "\n".join(
     f"| {' | '.join(cells)} |" for cells in ([name for name, _ in COLUMNS], [f"---{side}" for _, side in COLUMNS])
@@ -64,6 +65,7 @@ def row(result: Result) -> str:
         f"{figures.p99_ms:.1f}",
         f"{figures.peak_mb:.0f}",
         f"{figures.others:.2f}",
+        f"{figures.slowed:.2f}",
     )
     return f"| {' | '.join(cells)} |"
 

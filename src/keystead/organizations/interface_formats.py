@@ -40,14 +40,11 @@ _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 def check_abi(text: str) -> None:
     """Raise InvalidRequest unless the text is a JSON array of entries whose types eth-abi can read."""
     entries: tuple[AbiEntry, ...] = _decoded(_ABI, text, "an Ethereum ABI")
-    # Nearly all of an ABI's types are a few such words, so each word is looked at once.
-    words = {one.type for entry in entries for one in entry.inputs + entry.outputs if not one.components}
-    plain = {word for word in words if _is_plain_abi_type(word)}
     for index, entry in enumerate(entries):
         if not entry.name and entry.type in ("function", "event", "error"):
             raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
         for parameter in entry.inputs + entry.outputs:
-            if parameter.type in plain and not parameter.components:
+            if not parameter.components and _is_plain_abi_type(parameter.type):  # as nearly all are, of a few kinds
                 continue
             unknown = _unknown_abi_type(parameter)
             if unknown is not None:

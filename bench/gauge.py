@@ -1,0 +1,51 @@
+"""How slow the machine is for Python now: a fixed piece of work, timed beside each block on the server's core.
+
+The yardstick computes in registers, which nobody shares. A server's time goes into memory and caches, and those it
+shares with whatever else the physical machine does, which no count of a guest's shows: for some seconds the same
+code runs at half its speed, while the yardstick hardly moves. This work slows down as a server does.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Set
+
+from bench.cores import pinned
+from bench.failure import BenchFailure
+
+_WORK = """
+import json, time
+text = json.dumps([{"id": i, "tags": [str(i)] * 5, "of": {"share": i / 3}} for i in range(300)])
+begun = time.perf_counter()
+for _ in range(120):
+    json.loads(text)
+print(time.perf_counter() - begun)
+"""
+
+
+class Gauge:
+    """Remembers how fast the machine was at its best in this run."""
+
+    def __init__(self) -> None:
+        self._best_s = float("inf")
+
+    def seconds(self, cores: Set[int]) -> float:
+        """How long the work takes now: the mean of these cores."""
+        taken = statistics.mean(_taken_s(core) for core in cores)
+        self._best_s = min(self._best_s, taken)
+        return taken
+
+    def slowed(self, seconds: float) -> float:
+        """This time in shares of the shortest one."""
+        return seconds / self._best_s
+
+
+def _taken_s(core: int) -> float:
+    with pinned({core}):
+        run = subprocess.run([sys.executable, "-I", "-c", _WORK], capture_output=True, text=True)
+    try:
+        return float(run.stdout)
+    except ValueError:
+        raise BenchFailure(f"the gauge failed: {run.stderr}") from None
