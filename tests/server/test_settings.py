@@ -107,7 +107,7 @@ def test_no_organization(installation: Installation, make_sqlite: MakeDatabase) 
 
 def test_no_database(installation: Installation, tmp_path: Any) -> None:
     refused = refusal_to_start(SqliteDatabase(tmp_path / "missing.db"), installation)
-    assert refused.startswith("the database did not do this (unable to open")
+    assert refused == f"there is no database file {tmp_path / 'missing.db'}: run keystead init"
     assert not (tmp_path / "missing.db").exists()
 
 

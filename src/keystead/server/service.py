@@ -36,7 +36,7 @@ from keystead.server.logs import logger
 from keystead.server.settings import Settings, SettingsError
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
-from keystead.storage.open import open_store
+from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.revisions import is_current
 from keystead.vault.calls import ServerKeys, WrongMasterKey
 from keystead.vault.process import unlocked
@@ -86,6 +86,9 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
     with _one_line():
         identities = identities_of(settings, SystemClock())
     try:
+        file = sqlite_path(settings.database_url)
+        if file is not None and not file.exists():
+            raise NotReady(f"there is no database file {file}: run keystead init")
         store = await open_store(
             settings.database_url,
             cache_limits=CacheLimits(
