@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from keystead.activities.activity import Activity
+from keystead.activities.arrivals import Arrivals
 from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
@@ -23,7 +24,6 @@ from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.storage import rows
-from keystead.storage.arrivals import Arrivals
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.statements import Reads, Statement
 from keystead.storage.steps import Revaluation, Rows

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 
+from keystead.activities.arrivals import Arrivals
 from keystead.activities.ports import Signer
 from keystead.api.errors import Unavailable
 from keystead.vault.calls import BadFrame, Call, Frames, ServerKeys, calls, read_answer, refusal_of, request_frame
@@ -40,6 +42,7 @@ class _Connection(asyncio.Protocol):
         self._waiting: dict[int, asyncio.Future[bytes | msgspec.Raw]] = {}
         self._number = 0
         self._loop = asyncio.get_running_loop()
+        self._arrivals = Arrivals(self._send)  # waking the signer costs as much as a signature
 
     @property
     def is_open(self) -> bool:
@@ -69,6 +72,10 @@ class _Connection(asyncio.Protocol):
             if not future.done():
                 future.set_exception(_Lost())
 
+    def _send(self, frames: Sequence[bytes]) -> None:
+        if self._transport is not None:
+            self._transport.write(b"".join(frames))
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
@@ -81,7 +88,7 @@ class _Connection(asyncio.Protocol):
         number = self._number
         frame = request_frame(number, call, arguments)
         self._waiting[number] = future = self._loop.create_future()
-        self._transport.write(frame)
+        self._arrivals.add(frame)
         # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
         timer = self._loop.call_at(deadline, _give_up, future)
         try:

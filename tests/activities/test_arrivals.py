@@ -1,4 +1,4 @@
-"""Commits that come at about the same time go together; nobody waits for somebody who does not come."""
+"""What comes at about the same time goes together; nobody waits for somebody who does not come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from keystead.storage.arrivals import TOGETHER_MAX, Arrivals
+from keystead.activities.arrivals import TOGETHER_MAX, Arrivals
 
 
 class Passed:

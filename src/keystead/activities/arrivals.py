@@ -1,7 +1,8 @@
-"""Commits that come at about the same time are passed on together, and so share a transaction.
+"""What comes at about the same time is passed on together: commits, to share a transaction, and calls of the process
+that signs, to wake it once.
 
-A transaction costs as much as preparing several commits. While the event loop still brings more of them, those who
-are here wait for those who are on their way; once it brings none, nobody waits. Not here: the transaction.
+While the event loop still brings more, those who are here wait for those who are on their way; once it brings none,
+nobody waits. Not here: what they are passed on to (`storage`, `vault`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 TOGETHER_MAX: Final = 32
-"""So many do not wait for more: the first has waited long enough, and a transaction of more saves little."""
+"""So many do not wait for more: the first has waited long enough, and more together save little."""
 
 
 class Arrivals(Generic[T]):
