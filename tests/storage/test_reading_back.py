@@ -14,6 +14,8 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, lookups
 from keystead.organizations.organization import Put, apply
 from keystead.storage.base import FIRST_ORGANIZATION_ID
+from keystead.storage.sqlite import SqliteStore
+from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.storage.roads import founded
 from tests.storage.samples import (
@@ -246,5 +248,37 @@ def test_another_process_sees_each_version(database: str, known: bool) -> None:
                 found = await other.organization(road.head.id)
                 assert found == apply(before, [Put(renamed)], road.head.version)
                 assert found == await store.organization(road.head.id)
+
+    asyncio.run(run())
+
+
+def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> None:
+    """SQLite. The next turn asks anew, and so does whoever comes after a commit or another read of this process."""
+    url = make_sqlite().url
+
+    async def run() -> None:
+        async with opened(url) as store, opened(url) as other:
+            road = await founded(store)
+            user = road.head.users_in_order()[0]
+            id_ = road.head.id
+            assert await other.organization(id_) == road.head
+            first = [await other.version(id_), await other.version(id_)]
+            assert first[0] is first[1]
+            await asyncio.sleep(0)
+            again = await other.version(id_)
+            assert again == first[0]
+            assert again is not first[0]
+            await asyncio.sleep(0)
+            stale = await store.version(id_)
+            assert await store.commit(road.step(replace(user, user_name="Ada"))) is COMMITTED
+            assert await store.version(id_) == await other.version(id_) == road.head.version != stale
+            # In the turn in which a commit settles, or another read finds a newer version, none before it is told.
+            assert isinstance(store, SqliteStore)
+            for newer in (store._settle, lambda _: store._rows(store._reads.schema_revision, [])):
+                await store.version(id_)
+                assert id_ in store._versions
+                if (reading := newer([])) is not None:
+                    await reading
+                assert id_ not in store._versions
 
     asyncio.run(run())

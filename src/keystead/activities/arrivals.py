@@ -1,5 +1,5 @@
-"""What comes at about the same time is passed on together: commits, to share a transaction; calls of the process that
-signs, to wake it once.
+"""What comes at about the same time is passed on together: commits, to share a transaction, and calls of the
+signer, whose process is then woken once.
 
 While the event loop still brings more, those who are here wait for those who are on their way; once it brings none,
 nobody waits. Not here: what they are passed on to (`storage`, `vault`).

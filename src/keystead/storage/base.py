@@ -66,7 +66,8 @@ class DatabaseStore(ABC):
 
     @abstractmethod
     async def version(self, organization_id: str) -> Version | None:
-        """The newest version of an organization, with everything that was committed before the call."""
+        """The newest version of an organization, with everything that was committed before this turn of the event
+        loop began."""
 
     @abstractmethod
     async def ready(self) -> None:

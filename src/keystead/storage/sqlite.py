@@ -8,14 +8,16 @@ committed it. No transaction stays open between two reads.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Version
 from keystead.storage.base import DatabaseStore, NotMigrated, Pending, unavailable
 from keystead.storage.cache import CacheLimits
@@ -34,12 +36,18 @@ class SqliteStore(DatabaseStore):
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
+        self._versions: dict[str, Version] = {}
         self._closed = False
         self._writer = SqliteWriter(
             DatabaseFile(path, lock_wait_s=lock_wait_s), statements, self._settle, self._forget
         )
 
     async def version(self, organization_id: str) -> Version | None:
+        """One read serves all who ask in the same turn of the event loop: requests often come in bunches, and
+        whatever a turn handles had arrived before it began."""
+        known = self._versions.get(organization_id)
+        if known is not None:
+            return known
         try:
             cursor = self._cursor or self._reader()
             found = cursor.execute(self._version_sql, (organization_id,)).fetchone()
@@ -49,9 +57,13 @@ class SqliteStore(DatabaseStore):
         except sqlite3.Error as error:
             self._forget()
             raise translated(error) from error
-        return Version(found[0], found[1])
+        if not self._versions:
+            asyncio.get_running_loop().call_soon(self._versions.clear)
+        version = self._versions[organization_id] = Version(found[0], found[1])
+        return version
 
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        self._versions.clear()  # what is read now may be newer
         try:
             return (self._cursor or self._reader()).execute(statement.sql, arguments).fetchall()
         except sqlite3.Error as error:
@@ -68,6 +80,10 @@ class SqliteStore(DatabaseStore):
             self._settle([(pending, unavailable("is being closed")) for pending in arrived])
         else:
             self._writer.hand_in(arrived)
+
+    def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:
+        self._versions.clear()  # read before these commits, a version would look as if they were lost
+        super()._settle(settled)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the file is there and can be read."""
@@ -91,6 +107,7 @@ class SqliteStore(DatabaseStore):
     def _forget(self) -> None:
         """After an error, or when the writer lost the file: read from whatever is there now."""
         self._cache.clear()
+        self._versions.clear()
         if self._cursor is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._cursor.connection.close()
