@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from keystead.activities.activity import Activity
@@ -43,7 +44,7 @@ Interference = Callable[[Commit], CommitOutcome | Exception | None]
 
 
 class MemoryDatabase:
-    """What is durable. `log` holds every commit that was kept, in its order."""
+    """What is durable. `log` holds every commit that was kept, in its order. `held`: by whichever store."""
 
     def __init__(self) -> None:
         self.organizations: dict[str, Organization] = {}
@@ -54,6 +55,7 @@ class MemoryDatabase:
         self.accounts: dict[str, list[NewAccount | ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
+        self.held: set[str] = set()
 
     def found(self, organization: Organization) -> None:
         """An organization from nowhere."""
@@ -154,7 +156,7 @@ class MemoryStore:
 
     `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
     in the database's stead: with an outcome, with an error that the caller gets, or with None. `newest` is the
-    commit last handed in.
+    commit last handed in; `holds` is how many organizations were held so far.
     """
 
     def __init__(self, database: MemoryDatabase, chance: random.Random | None = None) -> None:
@@ -162,6 +164,7 @@ class MemoryStore:
         self.interfere: Interference = lambda commit: None
         self.handed_in = 0
         self.newest: Commit | None = None
+        self.holds = 0
         self._chance = chance
         self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
 
@@ -173,12 +176,27 @@ class MemoryStore:
         return self._chance.randrange(6) if self._chance else 1
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        self.handed_in += 1
-        self.newest = commit
-        future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
+        future = self._future(commit)
         self._waiting.append((commit, future))
         self._later(self._turns(), self._write)
         return future
+
+    def _future(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        self.handed_in += 1
+        self.newest = commit
+        return asyncio.get_running_loop().create_future()
+
+    @asynccontextmanager
+    async def hold(self, organization_id: str) -> AsyncIterator[MemoryHeld]:
+        await self._pause()
+        while organization_id in self.database.held:
+            await self._pause()
+        self.holds += 1
+        held = MemoryHeld(self, organization_id)
+        try:
+            yield held
+        finally:
+            held.let_go()
 
     def _later(self, turns: int, what: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -188,8 +206,19 @@ class MemoryStore:
             loop.call_soon(what)
 
     def _write(self) -> None:
-        """All that wait, in their order. None is told before all are written."""
-        batch, self._waiting = self._waiting, []
+        """All that wait, in their order, but for changes of what is held, and whatever came after them."""
+        waiting, self._waiting = self._waiting, []
+        batch, waits = [], set[str]()
+        for commit, future in waiting:
+            if commit.change is not None:
+                waits |= {commit.organization_id} & self.database.held
+            (self._waiting if commit.organization_id in waits else batch).append((commit, future))
+        if self._waiting:
+            self._later(1, self._write)
+        self._settle(batch)
+
+    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]]) -> None:
+        """None is told before all are written."""
         settled = [(future, self._outcome(commit)) for commit, future in batch]
 
         def tell() -> None:
@@ -326,6 +355,33 @@ class MemoryStore:
                 )
             ]
         return paged(sorted(children), lambda one: one, page)
+
+
+class MemoryHeld:
+    """Implements `activities.store.Held`."""
+
+    def __init__(self, store: MemoryStore, organization_id: str) -> None:
+        self._store = store
+        self._organization_id = organization_id
+        store.database.held.add(organization_id)
+        self._holds = True
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        assert self._holds
+        assert commit.organization_id == self._organization_id
+        future = self._store._future(commit)
+
+        def write() -> None:
+            self._store._settle([(commit, future)])
+            self.let_go()
+
+        self._store._later(self._store._turns(), write)
+        return future
+
+    def let_go(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._store.database.held.discard(self._organization_id)
 
 
 def _place(one: NewAccount | ChangedAccount) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from keystead.activities.activity import Activity
+from keystead.activities.lifecycle import ATTEMPTS
 from keystead.activities.states import is_final
+from keystead.activities.store import CommitOutcome
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.api.records import User
@@ -273,9 +275,19 @@ class Life(RuleBasedStateMachine):
                 self.submit(who, "approve_activity", asked)
                 self.submit(who + len(self.company.organization.users), "approve_activity", asked)
 
+    @rule(races=st.integers(1, ATTEMPTS - 1))
+    def others_are_faster(self, races: int) -> None:
+        """Whoever comes next loses so many races, and holds the organization at last."""
+        lost = [CommitOutcome.CONFLICT] * races
+        self.company.stores[0].interfere = lambda commit: lost.pop() if lost else None
+
     @rule(by=st.sampled_from([1_000, 120_000, DAY_MS]))
     def time_goes_on(self, by: int) -> None:
         self.company.clock.ms += by
+
+    @invariant()
+    def nobody_holds_it(self) -> None:
+        assert not self.company.database.held
 
     @invariant()
     def somebody_governs(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from keystead.activities.activity import Activity
-from keystead.activities.lifecycle import ATTEMPTS
+from keystead.activities.lifecycle import ATTEMPTS, PATIENCE
 from keystead.activities.store import Commit, CommitOutcome
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, Unavailable
@@ -77,7 +77,7 @@ def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("outcome", [CONFLICT, DUPLICATE])
-@pytest.mark.parametrize("many", [1, 2, ATTEMPTS - 1])
+@pytest.mark.parametrize("many", [1, 2, PATIENCE, ATTEMPTS - 1])
 def test_a_lost_race_is_run_again(outcome: CommitOutcome, many: int) -> None:
     people = company()
     people.stores[0].interfere = first(many, outcome)
@@ -86,6 +86,7 @@ def test_a_lost_race_is_run_again(outcome: CommitOutcome, many: int) -> None:
     assert people.activities() == [done]
     assert len(people.organization.wallets) == 1
     assert people.stores[0].handed_in == many + 1
+    assert people.stores[0].holds == max(0, many + 1 - PATIENCE)
 
 
 def test_not_for_ever() -> None:

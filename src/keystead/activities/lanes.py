@@ -25,7 +25,7 @@ class Lane:
         self.head: Organization | None = None
         self.foreseen: asyncio.Future[CommitOutcome] | None = None
         self.travellers = 0
-        self._uncommitted = 0
+        self._uncommitted: set[asyncio.Future[CommitOutcome]] = set()
 
     async def committed(self, committing: asyncio.Future[CommitOutcome]) -> CommitOutcome:
         """The outcome of a commit that was handed in during a turn. Raises what the store raises."""
@@ -33,16 +33,22 @@ class Lane:
         try:
             outcome = await committing
         finally:
-            self._uncommitted -= 1
+            self._uncommitted.discard(committing)
             if outcome is not CommitOutcome.COMMITTED or not self._uncommitted:
                 self.head = self.foreseen = None
         return outcome
 
     def handed_in(self, committing: asyncio.Future[CommitOutcome], after: Organization | None) -> None:
         """Note a commit, and what the organization will be after it (None: unchanged)."""
-        self._uncommitted += 1
+        self._uncommitted.add(committing)
         if after is not None:
             self.head, self.foreseen = after, committing
+
+    async def cleared(self) -> None:
+        """During a turn: returns once nothing that was handed in is on its way any more."""
+        if self._uncommitted:
+            await asyncio.wait(self._uncommitted)
+        self.head = self.foreseen = None
 
 
 async def stands(committing: asyncio.Future[CommitOutcome]) -> bool:

@@ -15,15 +15,19 @@ from keystead.activities.decisions import Decisions, Rules
 from keystead.activities.lanes import InFlight, Lanes, stands
 from keystead.activities.ports import Clock, Identities, Signer
 from keystead.activities.requests import Submission, check_liveness
-from keystead.activities.store import Commit, CommitOutcome, Store
+from keystead.activities.store import Commit, CommitOutcome, Held, Store
 from keystead.api.catalogue import Catalogue
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.api.parameters import OidcClaims
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 
-ATTEMPTS = 50
+ATTEMPTS = 10
 """How often one submission may lose the race for its organization before its caller is told to try again."""
+
+PATIENCE = 3
+"""So many lost races, and the next attempt holds the organization. Another process that changes it without a pause
+would win every race: it decides ahead of what it commits, and whoever reads what is committed comes too late."""
 
 
 class Lifecycle:
@@ -74,7 +78,10 @@ class Lifecycle:
                 # refuses a second activity of the same bytes in any case.
                 looks = was_here or attempt > 0 or submission.operation.casts is not None
                 try:
-                    activity = await self._attempt(submission, caller, None if attempt else seen, looks=looks)
+                    if attempt >= PATIENCE and submission.operation.changes_organization:
+                        activity = await self._attempt_alone(submission, caller)
+                    else:
+                        activity = await self._attempt(submission, caller, None if attempt else seen, looks=looks)
                 except Unavailable:
                     raise
                 except ServiceError:
@@ -115,8 +122,24 @@ class Lifecycle:
         rules say of them now is not kept."""
         return commit is not None and commit.activity is None and await self._targeted(submission) is not None
 
+    async def _attempt_alone(self, submission: Submission, caller: Principal) -> Activity | None:
+        """One try, while nobody else changes the organization: it loses only to another vote on the same activity,
+        or by taking too long."""
+        organization_id = submission.envelope.organization_id
+        with self._lanes.lane(organization_id) as lane:
+            async with lane.turn:
+                await lane.cleared()
+                async with self._store.hold(organization_id) as held:
+                    return await self._attempt(submission, caller, None, looks=True, held=held)
+
     async def _attempt(
-        self, submission: Submission, caller: Principal, seen: Organization | None, *, looks: bool
+        self,
+        submission: Submission,
+        caller: Principal,
+        seen: Organization | None,
+        *,
+        looks: bool,
+        held: Held | None = None,
     ) -> Activity | None:
         """One try: the activity, or None if somebody else changed organization or activity first, or, where this
         did not look for them, committed the same bytes. `seen`: as in `submit`, where that is fresh."""
@@ -131,12 +154,12 @@ class Lifecycle:
                 f"No activity found with fingerprint {_target(submission)[:100]!r}. Consensus activities must "
                 "target an existing activity by fingerprint"
             )
-        if known is None and not submission.operation.changes_organization:
+        if held or (known is None and not submission.operation.changes_organization):
             organization = seen or await self._store.organization(organization_id)
-            commit, refusal = await self._answered(submission, None, organization, caller, now_ms)
+            commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
             if not looks and await self._repeats_denied(commit, submission):
                 return None
-            outcome = await self._store.commit(commit) if commit else CommitOutcome.COMMITTED
+            outcome = await (held or self._store).commit(commit) if commit else CommitOutcome.COMMITTED
         else:
             outcome, commit, refusal = await self._in_turn(submission, known, caller, now_ms, looks=looks)
         if outcome is not CommitOutcome.COMMITTED:

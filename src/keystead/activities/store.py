@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from enum import Enum
 from typing import Protocol
 
@@ -65,6 +66,15 @@ class CommitOutcome(Enum):
     DUPLICATE = "an activity of this fingerprint is already there"
 
 
+class Held(Protocol):
+    """An organization that nobody else changes meanwhile."""
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        """As `Store.commit`, once at most. No other change of the organization comes first, unless the hold was
+        given up because it took too long: then this is a commit like any other."""
+        ...
+
+
 class Store(AttachmentReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
@@ -75,6 +85,15 @@ class Store(AttachmentReads, Protocol):
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         """Hand in a commit; the future tells its outcome once it is durable. Unavailable: sending the same
         request again is safe, whether or not the commit was kept."""
+        ...
+
+    def hold(self, organization_id: str) -> AbstractAsyncContextManager[Held]:
+        """From entering until the commit or leaving, nobody else's change of the organization is committed, by
+        whichever process; who tries waits, and then finds what became of it. Those who want to enter are served in
+        about the order in which they came. Leaving without a commit changes nothing.
+
+        Whoever enters must not wait for a commit of their own that was handed in and is not settled.
+        """
         ...
 
     async def activity(self, organization_id: str, activity_id: str) -> Activity | None: ...

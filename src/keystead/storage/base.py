@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
-
-import msgspec
 
 from keystead.activities.activity import Activity
 from keystead.activities.arrivals import Arrivals
-from keystead.activities.store import Commit, CommitOutcome, Page
+from keystead.activities.store import Commit, CommitOutcome, Held, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
@@ -25,6 +24,7 @@ from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.storage import rows
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
+from keystead.storage.promises import Hold, Pending, Settled
 from keystead.storage.statements import Reads, Statement
 from keystead.storage.steps import Revaluation, Rows
 
@@ -40,15 +40,6 @@ class NotMigrated(Unavailable):
 
     def __init__(self) -> None:
         super().__init__("the database has no tables yet; run `keystead migrate`")
-
-
-class Pending(msgspec.Struct, frozen=True):
-    """A commit handed in: whose turn it is in, its rows, what the cache may keep of it, and who waits."""
-
-    organization_id: str
-    rows: Rows
-    afterwards: tuple[Organization, ...]
-    future: asyncio.Future[CommitOutcome]
 
 
 class DatabaseStore(ABC):
@@ -89,6 +80,10 @@ class DatabaseStore(ABC):
     def _hand_in(self, arrived: Sequence[Pending]) -> None:
         """Take commits, in their order; `_settle` each when its outcome is known."""
 
+    @abstractmethod
+    def _take(self, hold: Hold) -> None:
+        """Lock an organization for a hold; `_settle` what its end says."""
+
     # Organizations.
 
     async def organization(self, organization_id: str) -> Organization | None:
@@ -111,8 +106,18 @@ class DatabaseStore(ABC):
     # Commits.
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        afterwards = tuple(change.after for change in (commit.change, commit.founding) if change is not None)
-        return self._promise(commit.organization_id, rows.of_commit(commit), afterwards)
+        return self._promise(_pending(commit))
+
+    @asynccontextmanager
+    async def hold(self, organization_id: str) -> AsyncIterator[Held]:
+        hold = Hold(organization_id)
+        self._arrivals.pass_on()  # those who are here already need not wait for the hold to end
+        self._take(hold)
+        try:
+            await hold.entered()
+            yield _HeldHere(hold, self._promise)
+        finally:
+            hold.give(None)
 
     async def found(
         self,
@@ -127,17 +132,14 @@ class DatabaseStore(ABC):
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         founding = rows.of_founding(organization, attachments, lookups, named)
-        outcome = await self._promise(organization.id, founding, (organization,))
+        outcome = await self._promise(_promised(organization.id, founding, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
-    def _promise(
-        self, organization_id: str, written: Rows, afterwards: tuple[Organization, ...]
-    ) -> asyncio.Future[CommitOutcome]:
-        future: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
-        self._arrivals.add(Pending(organization_id, written, afterwards, future))
-        return future
+    def _promise(self, pending: Pending) -> asyncio.Future[CommitOutcome]:
+        self._arrivals.add(pending)
+        return pending.future
 
-    def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:
+    def _settle(self, settled: Settled) -> None:
         """On the event loop: tell whoever waits."""
         for pending, outcome in settled:
             if outcome is CommitOutcome.COMMITTED:
@@ -322,7 +324,8 @@ class DatabaseStore(ABC):
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
         revaluation = Revaluation(name, before, after)
-        return await self._promise("", Rows([], [], revaluation=revaluation), ()) is CommitOutcome.COMMITTED
+        written = Rows([], [], revaluation=revaluation)
+        return await self._promise(_promised("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
         """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
@@ -339,6 +342,27 @@ class DatabaseStore(ABC):
 
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))
+
+
+class _HeldHere:
+    """What a hold's caller gets: implements `activities.store.Held`."""
+
+    def __init__(self, hold: Hold, promise: Callable[[Pending], asyncio.Future[CommitOutcome]]) -> None:
+        self._hold = hold
+        self._promise = promise
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        pending = _pending(commit)
+        return pending.future if self._hold.give(pending) else self._promise(pending)
+
+
+def _pending(commit: Commit) -> Pending:
+    afterwards = tuple(change.after for change in (commit.change, commit.founding) if change is not None)
+    return _promised(commit.organization_id, rows.of_commit(commit), afterwards)
+
+
+def _promised(organization_id: str, written: Rows, afterwards: tuple[Organization, ...]) -> Pending:
+    return Pending(organization_id, written, afterwards, asyncio.get_running_loop().create_future())
 
 
 def _account_id(stored: StoredAccount) -> str:

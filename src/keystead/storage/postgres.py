@@ -1,6 +1,6 @@
 """The store over PostgreSQL: any number of processes on any number of machines.
 
-Here: reading, and asking for versions together. Not here: writing (`postgres_committer`).
+Here: reading, and asking for versions together. Not here: writing (`postgres_committer`, `postgres_holder`).
 
 Why a read is fresh: every statement is sent after the read began, to the server that commits, and at READ
 COMMITTED it sees whatever was committed when it arrived.
@@ -15,25 +15,30 @@ from typing import Any
 import asyncpg
 
 from keystead.organizations.organization import Version
-from keystead.storage.base import DatabaseStore, Pending, unavailable
+from keystead.storage.base import DatabaseStore, unavailable
 from keystead.storage.cache import CacheLimits
 from keystead.storage.postgres_committer import PostgresCommitter
 from keystead.storage.postgres_connections import Connections
+from keystead.storage.postgres_holder import PostgresHolder
+from keystead.storage.promises import Hold, Pending
 from keystead.storage.statements import Statement, postgres_statements
 
 _COMMIT_LANES = 4
 _READ_CONNECTIONS = 6
+_HOLD_CONNECTIONS = 2
 
 
 class PostgresStore(DatabaseStore):
-    """Uses at most ten connections: four to commit, six to read."""
+    """Uses at most twelve connections: four to commit, six to read, two to hold organizations."""
 
     def __init__(self, url: str, limits: CacheLimits, *, timeout_s: float) -> None:
         statements = postgres_statements()
         super().__init__(statements.reads, limits)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_COMMIT_LANES, timeout_s=timeout_s, lost=self._cache.clear)
+        self._holders = Connections(url, size=_HOLD_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._committer = PostgresCommitter(self._writers, statements, self._settle, lanes=_COMMIT_LANES)
+        self._holder = PostgresHolder(self._holders, statements, self._settle)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
         self._closed = False
@@ -87,6 +92,12 @@ class PostgresStore(DatabaseStore):
         else:
             self._committer.hand_in(arrived)
 
+    def _take(self, hold: Hold) -> None:
+        if self._closed:
+            hold.end(unavailable("is being closed"))
+        else:
+            self._holder.take(hold)
+
     async def ready(self) -> None:
         """Raises Unavailable unless the server answers a query."""
         await self.schema_revision()
@@ -95,6 +106,7 @@ class PostgresStore(DatabaseStore):
         if not self._closed:
             self._arrivals.pass_on()
             self._closed = True
+            await self._holder.close()
             await self._committer.close()
-            await self._readers.close()
-            await self._writers.close()
+            for connections in (self._readers, self._writers, self._holders):
+                await connections.close()

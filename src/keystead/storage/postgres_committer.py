@@ -1,30 +1,22 @@
 """Commits to PostgreSQL: a few lanes, in each of which all commits that wait share a transaction.
 
-Here: the lanes and their transactions. Not here: reading (`postgres`), which commits fit together (`groups`).
-
-Why a commit is safe at READ COMMITTED: an organization's row is locked by the compare-and-swap of its version
-(or just before it, where several organizations move at once). A transaction that finds the row locked waits, and
-then judges the row that the other one left: if that committed, the version differs and this one moves nothing.
-Records and attachments are written only under that lock. An activity's row is locked in the same way by the
-compare-and-swap of its revision, and its votes are written only under that. Fingerprints have a unique index, whose
-insert waits for another insert of the same fingerprint to commit or not.
+Here: the lanes. Not here: the transactions (`postgres_transactions`), reading (`postgres`), which commits fit
+together (`groups`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from keystead.activities.store import CommitOutcome
 from keystead.api.errors import ServiceError, Unavailable
-from keystead.storage.base import Pending, unwritten
-from keystead.storage.groups import Group, gather
+from keystead.storage.base import unwritten
+from keystead.storage.groups import gather
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.steps import IF_SKIPPED, Move, Revaluation, Revision
-
-Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
+from keystead.storage.postgres_transactions import transacted, write
+from keystead.storage.promises import Pending, Settled
+from keystead.storage.statements import PostgresStatements
 
 _GROUP_MAX = 64
 """How many commits share a transaction at most: they keep their organizations locked together."""
@@ -81,67 +73,11 @@ class PostgresCommitter:
     async def _attempt(self, batch: Sequence[Pending]) -> CommitOutcome | Exception:
         try:
             group = gather(pending.rows for pending in batch)
-            return CommitOutcome.CONFLICT if group is None else await self._transact(group)
+            if group is None:
+                return CommitOutcome.CONFLICT
+            async with self._connections.lend() as connection:
+                return await transacted(connection, lambda: write(connection, self._statements, group))
         except ServiceError as error:
             return error
         except Exception as error:  # noqa: BLE001 - handed to whoever waits; the lane must go on
             return unwritten(error)
-
-    async def _transact(self, group: Group) -> CommitOutcome:
-        async with self._connections.lend() as connection:
-            transaction = connection.transaction(isolation="read_committed")
-            await transaction.start()
-            try:
-                outcome = await self._write(connection, group)
-            except BaseException:
-                if not connection.is_closed():
-                    await transaction.rollback()
-                raise
-            if outcome is CommitOutcome.COMMITTED:
-                await transaction.commit()
-            else:
-                await transaction.rollback()
-            return outcome
-
-    async def _write(self, connection: Any, group: Group) -> CommitOutcome:
-        sql = self._statements
-        for swap, steps in (
-            (sql.move, group.moves),
-            (sql.revise, group.revisions),
-            (sql.revalue, group.revaluations),
-        ):
-            if steps and not await _swapped(connection, swap, steps):
-                return CommitOutcome.CONFLICT
-        for table, insert in sql.inserts.items():
-            if rows := group.rows.get(table):
-                status = await connection.execute(insert, *zip(*rows, strict=True))
-                if table in IF_SKIPPED and _count(status) != len(rows):
-                    return IF_SKIPPED[table]
-        for table, keys in group.gone.items():
-            await connection.executemany(sql.deletions[table], keys)
-        for contents in group.emptied:
-            for statement in sql.wallet_emptying:
-                await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
-        for organization_id in group.dissolved:
-            for each in sql.dissolution:
-                await connection.execute(each, organization_id)
-        return CommitOutcome.COMMITTED
-
-
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move | Revaluation | Revision]) -> bool:
-    arguments = [swap.update.arguments(step.parameters()) for step in steps]
-    if len(arguments) == 1:
-        return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
-    # Locked in order of ids, as every process does, so that two groups never wait for each other; the rows
-    # come back as they are once locked. Then the updates are certain, and need one round trip together.
-    keys = zip(*[step.key() for step in steps], strict=True)
-    found = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
-    if any(step.expected() not in found for step in steps):
-        return False
-    await connection.executemany(swap.update.sql, arguments)
-    return True
-
-
-def _count(status: str) -> int:
-    """How many rows a statement wrote, from its command tag: "UPDATE 1", "INSERT 0 3"."""
-    return int(status.rpartition(" ")[2])

@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Version
-from keystead.storage.base import DatabaseStore, NotMigrated, Pending, unavailable
+from keystead.storage.base import DatabaseStore, NotMigrated, unavailable
 from keystead.storage.cache import CacheLimits
+from keystead.storage.promises import Hold, Pending, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
@@ -81,9 +81,15 @@ class SqliteStore(DatabaseStore):
         else:
             self._writer.hand_in(arrived)
 
-    def _settle(self, settled: Iterable[tuple[Pending, CommitOutcome | Exception]]) -> None:
+    def _settle(self, settled: Settled) -> None:
         self._versions.clear()  # read before these commits, a version would look as if they were lost
         super()._settle(settled)
+
+    def _take(self, hold: Hold) -> None:
+        if self._closed:
+            hold.end(unavailable("is being closed"))
+        else:
+            self._writer.take(hold)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the file is there and can be read."""

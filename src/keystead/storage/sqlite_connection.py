@@ -13,6 +13,7 @@ from keystead.api.errors import Unavailable
 from keystead.storage.base import NotMigrated, unavailable
 
 _PAGES_UNTIL_CHECKPOINT = 4000
+_LOOK_AGAIN_S = 0.001
 
 
 class DatabaseFile:
@@ -57,6 +58,23 @@ class DatabaseFile:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up_at:
                     raise
                 time.sleep(0.005)
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Begin a transaction that writes, on a connection that does nothing else.
+
+        SQLite itself would look for the lock ever more rarely, ten times a second in the end: whoever lets go of it
+        only to take it again would keep everybody else out.
+        """
+        connection.execute("PRAGMA busy_timeout=0")
+        give_up_at = time.monotonic() + self._lock_wait_s
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up_at:
+                    raise
+                time.sleep(_LOOK_AGAIN_S)
 
     def is_still_there(self) -> bool:
         """Whether the path still leads to the file that was connected to last: SQLite itself would go on writing

@@ -1,11 +1,13 @@
-"""The one thread of a process that writes to its SQLite database: all commits that wait share a transaction.
+"""The one thread of a process that writes to its SQLite database: all commits that wait share a transaction, and
+whoever holds an organization has one alone.
 
 Here: the thread, its connection, transactions, and what their errors mean. Not here: reading (`sqlite`), which
 commits fit together (`groups`).
 
 Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so between the compare-and-swap of a
 version or revision and COMMIT no other process writes. With synchronous=FULL, COMMIT returns once the log is on
-disk, and only then is any outcome reported. A transaction that is not wholly as wanted is rolled back.
+disk, and only then is any outcome reported. A transaction that is not wholly as wanted is rolled back. A hold is
+that same lock, taken before it is known what to write: nobody writes to the database meanwhile.
 """
 
 from __future__ import annotations
@@ -19,13 +21,12 @@ from collections.abc import Callable, Sequence
 
 from keystead.activities.store import CommitOutcome
 from keystead.api.errors import Unavailable
-from keystead.storage.base import Pending, already_there, unwritten
+from keystead.storage.base import already_there, unwritten
 from keystead.storage.groups import Group, gather
+from keystead.storage.promises import Hold, Pending, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements
 from keystead.storage.steps import IF_SKIPPED, Row
-
-Settled = Sequence[tuple[Pending, CommitOutcome | Exception]]
 
 _GROUP_MAX = 256
 """So many commits that share a transaction are not joined by more: the first would wait for ever more."""
@@ -49,7 +50,8 @@ class SqliteWriter:
         self._settle = settle
         self._lost = lost
         self._loop = asyncio.get_running_loop()
-        self._waiting: queue.SimpleQueue[Sequence[Pending] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Sequence[Pending] | Hold | None] = queue.SimpleQueue()
+        self._set_aside: list[Hold | None] = []
         self._ended = self._loop.create_future()
         self._connection: sqlite3.Connection | None = None
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
@@ -58,6 +60,10 @@ class SqliteWriter:
     def hand_in(self, arrived: Sequence[Pending]) -> None:
         self._waiting.put(arrived)
 
+    def take(self, hold: Hold) -> None:
+        """After what has been handed in before."""
+        self._waiting.put(hold)
+
     async def close(self) -> None:
         """Returns when everything handed in is settled and the connection closed."""
         self._waiting.put(None)
@@ -65,8 +71,11 @@ class SqliteWriter:
         self._thread.join()
 
     def _run(self) -> None:
-        while batch := self._next_batch():
-            self._tell(self._settle, self._outcomes(batch))
+        while (work := self._next()) is not None:
+            if isinstance(work, Hold):
+                self._obey(work)
+            else:
+                self._tell(self._settle, self._outcomes(work))
         self._disconnect()
         self._tell(self._ended.set_result, None)
 
@@ -75,17 +84,18 @@ class SqliteWriter:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)
 
-    def _next_batch(self) -> list[Pending]:
-        """Waits for a commit, then takes all that are there. Empty: closing, and everything is done."""
+    def _next(self) -> list[Pending] | Hold | None:
+        """Waits for a commit, then takes all that are there; or a hold. None: closing, and everything is done."""
         batch: list[Pending] = []
-        arrived = self._waiting.get()
-        while arrived is not None:
+        arrived = self._set_aside.pop() if self._set_aside else self._waiting.get()
+        while arrived is not None and not isinstance(arrived, Hold):
             batch += arrived
             if len(batch) >= _GROUP_MAX or self._waiting.empty():
                 return batch
             arrived = self._waiting.get()
-        if batch:
-            self._waiting.put(None)  # the end comes after this batch
+        if not batch:
+            return arrived
+        self._set_aside.append(arrived)  # comes after this batch
         return batch
 
     def _outcomes(self, batch: Sequence[Pending]) -> Settled:
@@ -101,9 +111,27 @@ class SqliteWriter:
         return settled
 
     def _attempt(self, batch: Sequence[Pending]) -> CommitOutcome | Exception:
-        try:
+        def together() -> CommitOutcome:
             group = gather(pending.rows for pending in batch)
             return CommitOutcome.CONFLICT if group is None else self._transact(group)
+
+        return self._tried(together)
+
+    def _obey(self, hold: Hold) -> None:
+        if hold.order.done():  # its caller gave up
+            return
+        outcome = self._tried(lambda: self._in_transaction(lambda connection: self._ordered(connection, hold)))
+        self._tell(lambda: self._settle(hold.end(outcome)))
+
+    def _ordered(self, connection: sqlite3.Connection, hold: Hold) -> CommitOutcome:
+        self._tell(hold.enter)
+        pending = hold.order.result()
+        group = gather([pending.rows]) if pending is not None else None
+        return CommitOutcome.CONFLICT if group is None else self._write(connection, group)
+
+    def _tried(self, attempt: Callable[[], CommitOutcome]) -> CommitOutcome | Exception:
+        try:
+            return attempt()
         except sqlite3.IntegrityError as error:
             return already_there(error)
         except sqlite3.Error as error:
@@ -114,10 +142,13 @@ class SqliteWriter:
             return unwritten(error)
 
     def _transact(self, group: Group) -> CommitOutcome:
+        return self._in_transaction(lambda connection: self._write(connection, group))
+
+    def _in_transaction(self, work: Callable[[sqlite3.Connection], CommitOutcome]) -> CommitOutcome:
         connection = self._connected()
-        connection.execute("BEGIN IMMEDIATE")
+        self._file.begin(connection)
         try:
-            outcome = self._write(connection, group)
+            outcome = work(connection)
             connection.execute("COMMIT" if outcome is CommitOutcome.COMMITTED else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
