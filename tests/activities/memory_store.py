@@ -208,7 +208,8 @@ class MemoryStore:
     def _write(self) -> None:
         """All that wait, in their order, but for changes of what is held, and whatever came after them."""
         waiting, self._waiting = self._waiting, []
-        batch, waits = [], set[str]()
+        batch: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+        waits = set[str]()
         for commit, future in waiting:
             if commit.change is not None:
                 waits |= {commit.organization_id} & self.database.held
