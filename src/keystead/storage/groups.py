@@ -1,6 +1,6 @@
 """Which commits can be written as one: several waiting commits become one transaction of few statements.
 
-Here: putting commits together. Not here: the transaction (`sqlite_writer`, `postgres_committer`). Pure.
+Here: putting commits together. Not here: the transaction (`sqlite_writer`, `postgres_transactions`). Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The statements that write: many rows of a table at once, and what becomes of a row that was already there.
 
 Here: inserts, deletions, the compare-and-swap of versions and revisions. Not here: the transaction around them
-(`sqlite_writer`, `postgres_committer`).
+(`sqlite_writer`, `postgres_transactions`).
 """
 
 from __future__ import annotations
