@@ -142,7 +142,8 @@ class Lifecycle:
         held: Held | None = None,
     ) -> Activity | None:
         """One try: the activity, or None if somebody else changed organization or activity first, or, where this
-        did not look for them, committed the same bytes. `seen`: as in `submit`, where that is fresh."""
+        did not look for them, committed the same bytes. `seen`: as in `submit`, where that is fresh; `held`: what
+        commits, where the organization is held for this."""
         organization_id, casts = submission.envelope.organization_id, submission.operation.casts
         known = await self._targeted(submission) if looks else None
         if known is not None and (casts is None or _has_cast(known, caller, submission)):
