@@ -17,12 +17,13 @@ from keystead.policies.operators import (
     at_name,
     at_path,
     at_position,
-    charge_texts,
     compared,
+    compared_with,
     fail,
     reader,
     settled,
     sliced,
+    text_steps,
     time_function,
     weighed,
 )
@@ -216,6 +217,9 @@ class Compiler:
             # Nothing here grows with the request: a literal bounds the text that equals it.
             operator = OPERATORS[node.operator]
             return lambda frame: operator(left_of(frame), right_of(frame))
+        if how is not How.DYNAMIC and isinstance(node.right, Literal):
+            matches = compared_with(how, node.operator, node.right.value, node.at)
+            return lambda frame: matches(frame, left_of(frame))
         compare = compared(how, node.operator, node.at)
         return lambda frame: compare(frame, left_of(frame), right_of(frame))
 
@@ -260,7 +264,7 @@ def _path(node: Node, scope: Mapping[str, int]) -> tuple[Name | Field, ...]:
 def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:
     def among_literals(frame: Frame) -> bool:
         value = sought_of(frame)
-        charge_texts(frame, at, value)
+        frame.charge(text_steps(value), at)
         return form(value) in literals
 
     return among_literals

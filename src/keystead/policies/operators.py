@@ -43,8 +43,13 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
     return read
 
 
-def charge_texts(frame: Frame, at: Place, *values: Any) -> None:
-    steps = sum(len(value) >> 6 for value in values if isinstance(value, str))
+def text_steps(value: Any) -> int:
+    """What it costs further to compare this value."""
+    return len(value) >> 6 if isinstance(value, str) else 0
+
+
+def charge_texts(frame: Frame, at: Place, left: Any, right: Any) -> None:
+    steps = text_steps(left) + text_steps(right)
     if steps:
         frame.charge(steps, at)
 
@@ -155,6 +160,20 @@ def compared(how: How, operator: str, at: Place) -> Callable[[Frame, Any, Any], 
         return compare(form(left), form(right))
 
     return static
+
+
+def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[[Frame, Any], bool]:
+    """`compared`, for types that are fixed, with what stands in the expression itself: its form is found once."""
+    compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
+    formed = form(literal)
+
+    def with_literal(frame: Frame, value: Any) -> bool:
+        steps = text_steps(value) + literal_steps
+        if steps:
+            frame.charge(steps, at)
+        return compare(form(value), formed)
+
+    return with_literal
 
 
 def time_function(node: TimeFunction) -> Run:

@@ -15,6 +15,7 @@ import uuid_utils
 
 from keystead.activities.activity import ActivityOperation
 from keystead.activities.requests import read_submission
+from keystead.activities.turns import NEXT_TURN
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
@@ -33,9 +34,9 @@ from keystead.operations.activities import shown
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.bodies import Disconnected, read_body, read_past
 from keystead.server.cors import CorsPolicy
-from keystead.server.logs import RequestLine, logger, write_request_line
+from keystead.server.logs import RequestLine, RequestLog, logger
 from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
-from keystead.server.protocol import BODY_IS_HERE
+from keystead.server.protocol import WHOLE, Whole
 from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -57,7 +58,7 @@ class _Request:
         self.stamps: dict[bytes, bytes] = {}
         self.repeated_stamp = False
         self.announced: int | None = None
-        self.body_is_here = BODY_IS_HERE in scope.get("extensions", ())
+        self.whole: Whole | None = scope.get("extensions", {}).get(WHOLE)
         self.form = Form.DOCUMENTED
         self.origin: bytes | None = None
         self.organization_id = self.user_id = self.activity_id = ""
@@ -81,16 +82,16 @@ class Application:
 
     def __init__(self, service: Service) -> None:
         self.settings = service.settings
+        self.request_log = RequestLog()
         self._service = service
         self._rate_limit = RateLimit(service.settings.rate_limit)
         self._cors = CorsPolicy.of(service.settings.cors_origins)
         self._forced_form = None if self.settings.answer_form == "auto" else Form(self.settings.answer_form)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "lifespan":
-            await self._service.lifespan(receive, send)
-        elif scope["type"] == "http":
-            await self._http(scope, receive, send)
+            return self._service.lifespan(receive, send)
+        return self._http(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -122,6 +123,26 @@ class Application:
             (b"x-request-id", request.id.encode()),
             *self._cors.headers(request.origin),
         ]
+        is_answered = (
+            method == "POST"
+            and not request.close
+            and request.whole is not None
+            and request.whole.answer(status, headers, body)
+        )
+        if not is_answered:
+            await self._send(receive, send, request, status, headers, body)
+        if self.settings.log_requests:
+            self._log(request, method, path, status, started, error)
+
+    async def _send(
+        self,
+        receive: Receive,
+        send: Send,
+        request: _Request,
+        status: HTTPStatus,
+        headers: list[Header],
+        body: bytes,
+    ) -> None:
         if request.close:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": int(status), "headers": headers})
@@ -130,8 +151,6 @@ class Application:
         if is_unread:
             await read_past(receive, self.settings.body_timeout_s)
             await send({"type": "http.response.body", "body": b""})
-        if self.settings.log_requests:
-            self._log(request, method, path, status, started, error)
 
     async def _answer(self, method: str, path: str, request: _Request, receive: Receive) -> bytes:
         operation = CATALOGUE.at(path)
@@ -140,13 +159,10 @@ class Application:
         if method != "POST":
             raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
         settings = self.settings
-        body = await read_body(
-            receive,
-            request.announced,
-            settings.body_bytes_max,
-            settings.body_timeout_s,
-            is_here=request.body_is_here,
-        )
+        if request.whole is not None and len(request.whole.body) <= settings.body_bytes_max:
+            body = request.whole.body
+        else:
+            body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
         if request.repeated_stamp:
             raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
         return await self._answer_operation(operation, request, body)
@@ -183,6 +199,7 @@ class Application:
         )
         request.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
+        await NEXT_TURN
         activity = await service.lifecycle.submit(submission, caller, organization)
         request.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
@@ -211,7 +228,7 @@ class Application:
     def _log(
         self, request: _Request, method: str, path: str, status: HTTPStatus, started: float, error: str
     ) -> None:
-        write_request_line(
+        self.request_log.add(
             RequestLine(
                 time=rfc3339(self._service.clock.now_ms()),
                 level="error" if status >= 500 else "info",
@@ -220,7 +237,7 @@ class Application:
                 method=method,
                 path=path[:200],
                 status=int(status),
-                ms=round((time.perf_counter() - started) * 1000, 3),
+                ms=int((time.perf_counter() - started) * 1_000_000) / 1000,
                 organization_id=request.organization_id,
                 user_id=request.user_id,
                 activity_id=request.activity_id,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from keystead.activities.store import Store
+from keystead.activities.turns import NEXT_TURN
 from keystead.api.decoding import decoder
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere, Unauthenticated
@@ -62,7 +63,9 @@ async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> Pro
     ((header, value),) = stamps.items()
     if header == API_KEY_STAMP:
         stamp = read_stamp(value)
+        await NEXT_TURN
         verify_stamp(stamp, body)
+        await NEXT_TURN
         return ProvenKey(
             public_key=stamp.public_key,
             signature=stamp.signature,

@@ -16,18 +16,13 @@ class Disconnected(Exception):
     """The caller went away before the body was complete; nobody is left to answer."""
 
 
-async def read_body(
-    receive: Receive, announced: int | None, bytes_max: int, timeout_s: float, *, is_here: bool
-) -> bytes:
-    """The body. `announced` is its Content-Length, None where it comes in chunks. `is_here`: all of it has arrived,
-    so that reading it needs no limit of time, which would cost more than all the rest of the reading.
+async def read_body(receive: Receive, announced: int | None, bytes_max: int, timeout_s: float) -> bytes:
+    """The body. `announced` is its Content-Length, None where it comes in chunks.
 
     Raises TooLarge, RequestTimeout, Disconnected.
     """
     if announced is not None and announced > bytes_max:
         raise too_large(bytes_max)
-    if is_here:
-        return await _read(receive, bytes_max)
     try:
         async with asyncio.timeout(timeout_s):
             return await _read(receive, bytes_max)

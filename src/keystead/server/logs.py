@@ -5,6 +5,7 @@ Nothing secret reaches here: bodies, stamps and keys are never logged. Not here:
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import sys
@@ -60,11 +61,24 @@ class RequestLine(msgspec.Struct, frozen=True):
     error: str
 
 
-def write_request_line(line: RequestLine) -> None:
-    """Past `logging`, whose records would cost more than the rest of a query.
+class RequestLog:
+    """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 
-    A line that cannot be written (a full disk, a closed pipe) is lost; the request that it tells of is answered.
+    Those of one turn of the event loop, on which `add` is called, are written together. A line that cannot be
+    written (a full disk, a closed pipe) is lost; the request that it tells of is answered.
     """
-    with contextlib.suppress(OSError):
-        sys.stderr.buffer.write(_encoder.encode(line) + b"\n")
-        sys.stderr.buffer.flush()
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def add(self, line: RequestLine) -> None:
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._lines.append(_encoder.encode(line) + b"\n")
+
+    def _write(self) -> None:
+        lines = b"".join(self._lines)
+        self._lines.clear()
+        with contextlib.suppress(OSError):
+            sys.stderr.buffer.write(lines)
+            sys.stderr.buffer.flush()

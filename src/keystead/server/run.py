@@ -133,6 +133,7 @@ def _tune_interpreter() -> None:
 def _configuration(application: Application | str, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         application,
+        interface="asgi3",
         http=LimitedProtocol,
         ws="none",
         lifespan="on",
