@@ -79,6 +79,8 @@ def _found_by(organization: Organization, changes: Iterable[Change]) -> frozense
                 touched.add(id_)
             case Put(Profile()):
                 by_name = True
+    if not touched and not by_name:
+        return frozenset()
     users = [organization.users[user_id] for user_id in touched if user_id in organization.users]
     found = frozenset(lookup for user in users for lookup in lookups(user))
     return found | {name_lookup(organization.profile.name)} if by_name else found

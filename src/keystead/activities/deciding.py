@@ -34,7 +34,7 @@ from keystead.policies.facts import (
     condition_values,
     visible_params,
 )
-from keystead.policies.judgement import Judgement, Verdict, may_vote
+from keystead.policies.judgement import Judgement, Verdict, allowed_by_root_quorum, judge, may_vote
 from keystead.policies.policy import compile_stored_policy
 
 COMPILED_MAX = 1_000
@@ -102,6 +102,16 @@ def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proo
     return tuple(counted.values())
 
 
+def judged(case: Case, organization: Organization, *, fail_closed: bool) -> Judgement:
+    """What the rules say. Where the root quorum allows, nobody asks for the facts, and they are not gathered."""
+    quorum = organization.profile.root_quorum
+    if any(proof.user_id in quorum.user_ids for proof in case.proofs):
+        approving = {proof.user_id for proof in _approvals(case, organization)}
+        if (allowed := allowed_by_root_quorum(quorum, approving)) is not None:
+            return allowed
+    return judge(facts(case, organization, fail_closed=fail_closed))
+
+
 def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:
     """Everything the rules look at. The intent is the one that was sent, in its own version."""
     owner, resources = case.operation.owner, _resources(case, organization)
@@ -109,7 +119,7 @@ def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts
         root_quorum=organization.profile.root_quorum,
         users=organization.users,
         policies=_compiled(organization.policies),
-        approvals=[_approval(proof) for proof in case.proofs if not _mfa_outstanding(case, organization, proof)],
+        approvals=list(map(_approval, _approvals(case, organization))),
         submitter_id=case.submitter_id,
         activity=_asked(case),
         now_ms=case.now_ms,
@@ -117,6 +127,10 @@ def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts
         resources={name: value for name, value in resources.items() if name != UNREAD_CALL},
         fail_closed=fail_closed or UNREAD_CALL in resources,
     )
+
+
+def _approvals(case: Case, organization: Organization) -> list[Proof]:
+    return [proof for proof in case.proofs if not _mfa_outstanding(case, organization, proof)]
 
 
 def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:

@@ -7,7 +7,6 @@ Not here: whose turn it is and when to try again (`lifecycle`), what is allowed 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from keystead.activities.proofs import proof_payloads
 from keystead.activities.requests import Liveness, Submission, read_intent, recorded_envelope
 from keystead.activities.states import Event
 from keystead.activities.store import Commit, Store
+from keystead.activities.turns import NEXT_TURN
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import InvalidRequest, NotImplementedHere, PermissionDenied, ServiceError
@@ -32,7 +32,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.policies.denial import denied
-from keystead.policies.judgement import Judgement, Verdict, judge, recorded
+from keystead.policies.judgement import Judgement, Verdict, recorded
 
 DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
 
@@ -93,6 +93,8 @@ class Decisions:
             now_ms=now_ms,
             gathered=gathered,
         )
+        if not operation.changes_organization:  # else others wait for this one's turn to end
+            await NEXT_TURN
         judgement = self._judged(case, organization)
         lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
         told = recorded(judgement, authenticators_needed=lacks_proofs)
@@ -227,7 +229,7 @@ class Decisions:
             raise case.missing
         execution = execution_of(case, organization, self._rules.limits, self._signer, self._new_id)
         executed = case.operation.execute(execution, case.current_intent())
-        return await executed if inspect.isawaitable(executed) else executed
+        return executed if isinstance(executed, Outcome) else await executed
 
     def gathers(self, submission: Submission, known: Activity | None) -> bool:
         """Whether what is to be decided on needs more than the organization: the activity, or the one voted on."""
@@ -281,7 +283,7 @@ class Decisions:
         return found is not None and not found.satisfied
 
     def _judged(self, case: Case, organization: Organization) -> Judgement:
-        return judge(deciding.facts(case, organization, fail_closed=self._rules.fail_closed))
+        return deciding.judged(case, organization, fail_closed=self._rules.fail_closed)
 
     def _said(
         self, judgement: Judgement, activity_id: str, vote_id: str, organization_id: str, now_ms: int

@@ -7,6 +7,7 @@ Not here: what requests carry (`parameters`, the operations), and the two render
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import msgspec
@@ -36,10 +37,11 @@ class Timestamp(Wire, frozen=True, order=True):
     seconds: str
     nanos: str
 
-    @classmethod
-    def from_ms(cls, epoch_ms: int) -> Timestamp:
+    @staticmethod
+    @functools.lru_cache(maxsize=64)  # a submission asks for its own moment five times
+    def from_ms(epoch_ms: int) -> Timestamp:
         seconds, ms = divmod(epoch_ms, 1000)
-        return cls(seconds=str(seconds), nanos=str(ms * 1_000_000))
+        return Timestamp(seconds=str(seconds), nanos=str(ms * 1_000_000))
 
     @property
     def epoch_ms(self) -> int:

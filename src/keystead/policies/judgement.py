@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.organizations.organization import RootQuorum
 from keystead.policies.facts import Facts
 from keystead.policies.hearing import Hearing, Outcome, PolicyEvaluation
 from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY
@@ -60,9 +61,8 @@ def judge(facts: Facts) -> Judgement:
     """What the rules of the organization say of an activity, given who approves it. The order is the module's."""
     quorum = facts.root_quorum
     approving = {approval.user_id for approval in facts.approvals}
-    # 1
-    if len(approving.intersection(quorum.user_ids)) >= quorum.threshold:
-        return Judgement(Verdict.ALLOW, Rule.ROOT_QUORUM)
+    if (allowed := allowed_by_root_quorum(quorum, approving)) is not None:
+        return allowed
     member = facts.submitter_id in quorum.user_ids or not approving.isdisjoint(quorum.user_ids)
     # 2
     if activity_kind(facts.activity.type) in ROOT_ONLY:
@@ -90,6 +90,13 @@ def judge(facts: Facts) -> Judgement:
         return judged(Verdict.DENY_EXPLICIT, Rule.DENY_POLICY, *hearing.denying)
     # 8
     return judged(Verdict.DENY_IMPLICIT, Rule.COST if hearing.costs_too_much else Rule.NONE)
+
+
+def allowed_by_root_quorum(quorum: RootQuorum, approving: set[str]) -> Judgement | None:
+    """Rule 1, which looks at nothing but who approves."""
+    if len(approving.intersection(quorum.user_ids)) >= quorum.threshold:
+        return Judgement(Verdict.ALLOW, Rule.ROOT_QUORUM)
+    return None
 
 
 def _is_own_right(facts: Facts) -> bool:

@@ -202,6 +202,7 @@ class Application:
         await NEXT_TURN
         activity = await service.lifecycle.submit(submission, caller, organization)
         request.activity_id = activity.id
+        await NEXT_TURN
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self.settings.deny_policies_fail_closed
             warn_of_unsafe_policies(activity, now, request.id, fail_closed=fail_closed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Protocol, get_args, get_origin
 
 import msgspec
@@ -36,6 +37,8 @@ _MAP_OF: dict[type, str] = {
     if get_origin(field.type) is Map and get_args(field.type)[1] in KIND_OF
 }
 """Which field of an organization holds the records of a kind; the other maps are indexes."""
+
+_maps_of = attrgetter(*_MAP_OF.values())
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,5 +193,5 @@ def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
 
 def estimated_bytes(organization: Organization) -> int:
     credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    records = 1 + sum(len(getattr(organization, field)) for field in _MAP_OF.values())
+    records = 1 + sum(map(len, _maps_of(organization)))
     return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES
