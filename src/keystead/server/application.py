@@ -152,23 +152,22 @@ class Application:
             await read_past(receive, self.settings.body_timeout_s)
             await send({"type": "http.response.body", "body": b""})
 
-    async def _answer(self, method: str, path: str, request: _Request, receive: Receive) -> bytes:
+    def _answer(self, method: str, path: str, request: _Request, receive: Receive) -> Awaitable[bytes]:
         operation = CATALOGUE.at(path)
         if operation is None:
-            return await self._answer_elsewhere(method, path)
+            return self._answer_elsewhere(method, path)
         if method != "POST":
             raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
-        settings = self.settings
+        return self._answer_operation(operation, request, receive)
+
+    async def _answer_operation(self, operation: Operation, request: _Request, receive: Receive) -> bytes:
+        service, settings = self._service, self.settings
         if request.whole is not None and len(request.whole.body) <= settings.body_bytes_max:
             body = request.whole.body
         else:
             body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
         if request.repeated_stamp:
             raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
-        return await self._answer_operation(operation, request, body)
-
-    async def _answer_operation(self, operation: Operation, request: _Request, body: bytes) -> bytes:
-        service = self._service
         proven = await prove(request.stamps, body, service.store)
         if isinstance(operation, QueryOperation):
             asked = operation.decoder.decode(body)

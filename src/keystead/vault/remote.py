@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -190,8 +190,8 @@ def remote_signer(channel: Channel) -> Signer:
 
 
 def _method(channel: Channel, call: Call) -> Any:
-    async def method(_: object, *arguments: Any, **named: Any) -> Any:
-        return await channel.ask(call, call.parameters(*arguments, **named))
+    def method(_: object, *arguments: Any, **named: Any) -> Awaitable[Any]:
+        return channel.ask(call, call.parameters(*arguments, **named))
 
     method.__name__ = call.name
     return method
