@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -180,9 +180,26 @@ json_values = st.recursive(
 )
 
 
-@given(json_values)
-def test_whatever_is_written_once_is_not_ambiguous(value: object) -> None:
-    refuse_ambiguous(json.dumps(value).encode())
+writings = st.fixed_dictionaries(
+    {"separators": st.sampled_from([(",", ":"), (", ", ": ")]), "ensure_ascii": st.booleans()}
+)
+
+
+@given(json_values, writings)
+def test_whatever_is_written_once_is_not_ambiguous(value: object, writing: dict[str, Any]) -> None:
+    assert refuse_ambiguous(json.dumps(value, **writing).encode()) is None  # type: ignore[func-returns-value]
+
+
+@given(st.dictionaries(st.text(), json_values, min_size=1, max_size=4), writings, st.data())
+def test_a_member_written_twice_is_ambiguous(
+    members: dict[str, object], writing: dict[str, Any], data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from(sorted(members)))
+    written = json.dumps(members, **writing)
+    again = json.dumps({name: data.draw(json_values)}, **writing)
+    within = data.draw(st.sampled_from(["%s", "[%s]", '{"x":%s}'])) % (written[:-1] + "," + again[1:])
+    with pytest.raises(InvalidRequest, match="appears twice"):
+        refuse_ambiguous(within.encode())
 
 
 @given(st.binary(max_size=40))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import socket
-from typing import NamedTuple
+import threading
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
+from keystead.server.protocol import Whole
 from tests.callers import Caller
 from tests.servers import Server
 
@@ -137,3 +140,30 @@ def test_a_client_that_asks_first_is_told_to_go_on(caller: Caller, server: Serve
 def test_a_client_that_asks_and_goes_on_by_itself_is_answered(caller: Caller, server: Server) -> None:
     answer = raw(server, framed(caller, b"Expect: 100-continue", b"Connection: close"))
     assert answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_thousand_requests_before_the_first_answer_is_read(caller: Caller, server: Server) -> None:
+    count = 1_000
+    requests = framed(caller) * (count - 1) + framed(caller, b"Connection: close")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        sender = threading.Thread(target=connection.sendall, args=(requests,))
+        sender.start()
+        sender.join(timeout=1)
+        answers = b"".join(iter(lambda: connection.recv(1_000_000), b""))
+        sender.join()
+    assert answers.count(b"HTTP/1.1 200 OK\r\n") == answers.count(caller.user_id.encode()) == count
+
+
+def test_nothing_is_sent_at_once_to_a_client_that_is_slow_to_read() -> None:
+    sent: list[bytes] = []
+    cycle: Any = SimpleNamespace(
+        body=bytearray(b"{}"),
+        flow=SimpleNamespace(write_paused=True),
+        transport=SimpleNamespace(write=sent.append),
+        response_started=False,
+    )
+    whole = Whole(cycle)
+    assert whole.body == b"{}"
+    assert not whole.answer(200, [(b"content-length", b"1")], b"x")
+    assert not sent
+    assert not cycle.response_started

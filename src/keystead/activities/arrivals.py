@@ -1,8 +1,8 @@
-"""What comes at about the same time is passed on together: commits, to share a transaction, and calls of the
-signer, whose process is then woken once.
+"""What comes at about the same time is passed on together: commits, to share a transaction, calls of the signer,
+whose process is then woken once, and lines of the log.
 
 While the event loop still brings more, those who are here wait for those who are on their way; once it brings none,
-nobody waits. Not here: what they are passed on to (`storage`, `vault`).
+nobody waits. Not here: what they are passed on to (`storage`, `vault`, `server`).
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def text_steps(value: Any) -> int:
 
 
 def charge_texts(frame: Frame, at: Place, left: Any, right: Any) -> None:
-    steps = text_steps(left) + text_steps(right)
-    if steps:
-        frame.charge(steps, at)
+    frame.charge(text_steps(left) + text_steps(right), at)
 
 
 def settled(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
@@ -168,9 +166,7 @@ def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[
     formed = form(literal)
 
     def with_literal(frame: Frame, value: Any) -> bool:
-        steps = text_steps(value) + literal_steps
-        if steps:
-            frame.charge(steps, at)
+        frame.charge(text_steps(value) + literal_steps, at)
         return compare(form(value), formed)
 
     return with_literal

@@ -124,7 +124,7 @@ class Application:
             *self._cors.headers(request.origin),
         ]
         is_answered = (
-            method == "POST"
+            method == "POST"  # which is always answered with a body
             and not request.close
             and request.whole is not None
             and request.whole.answer(status, headers, body)

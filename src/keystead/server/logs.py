@@ -5,14 +5,15 @@ Nothing secret reaches here: bodies, stamps and keys are never logged. Not here:
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from keystead.activities.arrivals import Arrivals
 from keystead.api.rendering import rfc3339
 
 logger = logging.getLogger("keystead")
@@ -64,21 +65,18 @@ class RequestLine(msgspec.Struct, frozen=True):
 class RequestLog:
     """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 
-    Those of one turn of the event loop, on which `add` is called, are written together. A line that cannot be
-    written (a full disk, a closed pipe) is lost; the request that it tells of is answered.
+    Those that come at about the same time are written together. Belongs to one event loop.
     """
 
     def __init__(self) -> None:
-        self._lines: list[bytes] = []
+        self._lines: Arrivals[bytes] = Arrivals(_write)
 
     def add(self, line: RequestLine) -> None:
-        if not self._lines:
-            asyncio.get_running_loop().call_soon(self._write)
-        self._lines.append(_encoder.encode(line) + b"\n")
+        """A line that cannot be written (a full disk, a closed pipe) is lost; its request is answered."""
+        self._lines.add(_encoder.encode(line) + b"\n")
 
-    def _write(self) -> None:
-        lines = b"".join(self._lines)
-        self._lines.clear()
-        with contextlib.suppress(OSError):
-            sys.stderr.buffer.write(lines)
-            sys.stderr.buffer.flush()
+
+def _write(lines: Sequence[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        sys.stderr.buffer.write(b"".join(lines))
+        sys.stderr.buffer.flush()
