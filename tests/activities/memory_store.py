@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TypeVar
 
 from keystead.activities.activity import Activity
@@ -185,6 +185,9 @@ class MemoryStore:
         self.handed_in += 1
         self.newest = commit
         return asyncio.get_running_loop().create_future()
+
+    def commit_coming(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     @asynccontextmanager
     async def hold(self, organization_id: str) -> AsyncIterator[MemoryHeld]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 import pytest
 
+from keystead.activities import arrivals
 from keystead.activities.arrivals import TOGETHER_MAX, Arrivals
 
 
@@ -16,9 +18,21 @@ class Passed:
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
         self.arrivals: Arrivals[int] = Arrivals(self._take)
+        self._coming: dict[str, AbstractContextManager[None]] = {}
 
     def _take(self, group: Sequence[int]) -> None:
         self.groups.append(list(group))
+
+    def sets_out(self, name: str) -> None:
+        self._coming[name] = self.arrivals.coming()
+        self._coming[name].__enter__()
+
+    def gives_up(self, name: str) -> None:
+        self._coming.pop(name).__exit__(None, None, None)
+
+    def arrives(self, name: str, number: int) -> None:
+        self.arrivals.add(number)
+        self.gives_up(name)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +76,100 @@ def test_passed_on_at_once() -> None:
         return passed.groups
 
     assert asyncio.run(arrive()) == [[1], [2]]
+
+
+Step = Callable[[Passed], None]
+
+
+@pytest.mark.parametrize(
+    ("steps", "groups"),
+    [
+        pytest.param([lambda p: p.sets_out("A")], [], id="nobody waits"),
+        pytest.param(
+            [lambda p: p.sets_out("A"), lambda p: p.arrivals.add(1)],
+            [],
+            id="who is here waits for who has set out",
+        ),
+        pytest.param(
+            [lambda p: p.sets_out("A"), lambda p: p.arrivals.add(1), lambda p: p.arrives("A", 2)],
+            [[1, 2]],
+            id="and goes with them",
+        ),
+        pytest.param(
+            [
+                lambda p: p.sets_out("A"),
+                lambda p: p.sets_out("B"),
+                lambda p: p.arrivals.add(1),
+                lambda p: p.arrives("B", 2),
+                lambda p: p.arrives("A", 3),
+            ],
+            [[1, 2, 3]],
+            id="for all of them",
+        ),
+        pytest.param(
+            [lambda p: p.sets_out("A"), lambda p: p.arrivals.add(1), lambda p: p.gives_up("A")],
+            [[1]],
+            id="not for who gave up",
+        ),
+        pytest.param(
+            [
+                lambda p: p.sets_out("A"),
+                lambda p: p.arrivals.add(1),
+                lambda p: p.sets_out("B"),
+                lambda p: p.arrives("A", 2),
+            ],
+            [[1, 2]],
+            id="not for who set out later",
+        ),
+        pytest.param(
+            [lambda p: p.sets_out("A"), lambda p: p.arrivals.add(1), lambda p: p.arrivals.pass_on()],
+            [[1]],
+            id="not at closing",
+        ),
+        pytest.param(
+            [lambda p: p.sets_out("A"), *[lambda p: p.arrivals.add(0)] * TOGETHER_MAX],
+            [[0] * TOGETHER_MAX],
+            id="not for one more than enough",
+        ),
+        pytest.param(
+            [
+                lambda p: p.sets_out("A"),
+                lambda p: p.arrivals.add(1),
+                lambda p: p.arrivals.pass_on(),
+                lambda p: p.sets_out("B"),
+                lambda p: p.arrivals.add(2),
+                lambda p: p.arrives("A", 3),
+            ],
+            [[1]],
+            id="the next wait for all who are under way then",
+        ),
+    ],
+)
+def test_on_their_way(steps: Sequence[Step], groups: list[list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "PATIENCE_S", 60.0)
+
+    async def arrive() -> list[list[int]]:
+        passed = Passed()
+        for step in steps:
+            step(passed)
+            for _ in range(3):
+                await asyncio.sleep(0)
+        return passed.groups
+
+    assert asyncio.run(arrive()) == groups
+
+
+def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever says that they come and does not, as with a signer that does not answer, delays others once."""
+    monkeypatch.setattr(arrivals, "PATIENCE_S", 0.001)
+
+    async def arrive() -> list[Sequence[int]]:
+        groups: asyncio.Queue[Sequence[int]] = asyncio.Queue()
+        here: Arrivals[int] = Arrivals(groups.put_nowait)
+        with here.coming():
+            here.add(1)
+            passed = [await groups.get()]
+            here.add(2)
+        return [*passed, await groups.get()]
+
+    assert asyncio.run(asyncio.wait_for(arrive(), 10)) == [[1], [2]]

@@ -1,20 +1,25 @@
 """What comes at about the same time is passed on together: commits, to share a transaction, calls of the signer,
 whose process is then woken once, and lines of the log.
 
-While the event loop still brings more, those who are here wait for those who are on their way; once it brings none,
-nobody waits. Not here: what they are passed on to (`storage`, `vault`, `server`).
+While the event loop still brings more, those who are here wait for those who are on their way; and a little for
+those who have said that they come, from a call of the signer, say. Once neither is left, nobody waits. Not here:
+what they are passed on to (`storage`, `vault`, `server`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
 TOGETHER_MAX: Final = 32
 """So many do not wait for more: the first has waited long enough, and more together save little."""
+
+PATIENCE_S: Final = 0.01
+"""So long those who are here wait for those who have said that they come: some signatures, or a commit to disk."""
 
 
 class Arrivals(Generic[T]):
@@ -23,6 +28,10 @@ class Arrivals(Generic[T]):
     def __init__(self, pass_on: Callable[[Sequence[T]], None]) -> None:
         self._pass_on = pass_on
         self._here: list[T] = []
+        self._coming = set[object]()
+        self._awaited = set[object]()
+        """Those of them for whom those who are here wait: not for who sets out later, or it would never end."""
+        self._patience: asyncio.TimerHandle | None = None
 
     def add(self, one: T) -> None:
         self._here.append(one)
@@ -31,8 +40,26 @@ class Arrivals(Generic[T]):
         elif len(self._here) == TOGETHER_MAX:
             self.pass_on()
 
+    @contextmanager
+    def coming(self) -> Iterator[None]:
+        """Until this is left, somebody is about to be added: worth waiting for."""
+        one = object()
+        self._coming.add(one)
+        try:
+            yield
+        finally:
+            self._coming.remove(one)
+            if one in self._awaited:
+                self._awaited.remove(one)
+                if not self._awaited:
+                    self.pass_on()
+
     def pass_on(self) -> None:
         """All that are here, now."""
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+            self._awaited = set()
         if self._here:
             here, self._here = self._here, []
             self._pass_on(here)
@@ -45,5 +72,8 @@ class Arrivals(Generic[T]):
             return
         if len(looked_at) > seen:
             self._look_again(len(looked_at))
+        elif self._coming:
+            self._awaited = self._coming.copy()
+            self._patience = asyncio.get_running_loop().call_later(PATIENCE_S, self.pass_on)
         else:
             self.pass_on()

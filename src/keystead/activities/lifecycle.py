@@ -7,6 +7,7 @@ submissions take turns (`lanes`), the database (`storage`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 
 from msgspec.structs import replace
 
@@ -157,10 +158,12 @@ class Lifecycle:
             )
         if held or (known is None and not submission.operation.changes_organization):
             organization = seen or await self._store.organization(organization_id)
-            commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
-            if not looks and await self._repeats_denied(commit, submission):
-                return None
-            outcome = await (held or self._store).commit(commit) if commit else CommitOutcome.COMMITTED
+            with nullcontext() if held else self._store.commit_coming():
+                commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
+                if not looks and await self._repeats_denied(commit, submission):
+                    return None
+                committing = (held or self._store).commit(commit) if commit else None
+            outcome = await committing if committing else CommitOutcome.COMMITTED
         else:
             outcome, commit, refusal = await self._in_turn(submission, known, caller, now_ms, looks=looks)
         if outcome is not CommitOutcome.COMMITTED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from enum import Enum
 from typing import Protocol
 
@@ -85,6 +85,11 @@ class Store(AttachmentReads, Protocol):
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         """Hand in a commit; the future tells its outcome once it is durable. Unavailable: sending the same
         request again is safe, whether or not the commit was kept."""
+        ...
+
+    def commit_coming(self) -> AbstractContextManager[None]:
+        """Until this is left, a commit is about to be handed in. Others may wait some milliseconds to share its
+        transaction."""
         ...
 
     def hold(self, organization_id: str) -> AbstractAsyncContextManager[Held]:

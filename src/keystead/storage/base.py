@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
 from keystead.activities.activity import Activity
@@ -107,6 +107,9 @@ class DatabaseStore(ABC):
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         return self._promise(_pending(commit))
+
+    def commit_coming(self) -> AbstractContextManager[None]:
+        return self._arrivals.coming()
 
     @asynccontextmanager
     async def hold(self, organization_id: str) -> AsyncIterator[Held]:
