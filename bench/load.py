@@ -37,6 +37,15 @@ class Load(msgspec.Struct, frozen=True):
         return len(self.latencies) / self.seconds
 
 
+def together(loads: Sequence[Load]) -> Load:
+    """What came of several in a row."""
+    return Load(
+        sum(load.seconds for load in loads),
+        [latency for load in loads for latency in load.latencies],
+        [failure for load in loads for failure in load.failures],
+    )
+
+
 def send(port: int, requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
     """Send all the requests; the first `warm_up` of them are not measured. An answer other than 200 is a failure.
 

@@ -1,7 +1,8 @@
 """One measurement: blocks of requests between runs of the yardstick, and what they come to.
 
-Where two servers are compared, their blocks take turns, so that whatever else the machine does meets both. Blocks
-in which other programs used much of it, or the machine itself was slow, are repeated, a bounded number of times.
+Where two servers are compared, they take turns within each block, so that whatever else the machine does meets
+both. Blocks in which other programs used much of it, or the machine itself was slow, are repeated, a bounded number
+of times.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence, Set
 import msgspec
 
 from bench.gauge import Gauge
-from bench.load import Load, send
+from bench.load import Load, send, together
 from bench.processes import others_s
 from bench.server import Server
 from bench.yardstick import verifications_per_s
@@ -33,15 +34,19 @@ _LIMIT_S = 60.0
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How many blocks, how long one lasts, and how many more there may be in place of disturbed ones."""
+    """How many blocks, how long one lasts, and how many more there may be in place of disturbed ones.
+
+    `turns`: in so many parts the blocks of several servers are, which take turns.
+    """
 
     blocks: int
     seconds: float
     spare: int
+    turns: int = 1
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is measured: how requests are made, where they go. `warm_up`: at least so many before the clock runs."""
+    """What is measured: how requests are made, where they go. `warm_up`: at least so many before any that count."""
 
     make: Callable[[int], list[bytes]]
     server: Server
@@ -49,7 +54,8 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The medians of all blocks; latencies of all their requests together, in milliseconds.
+    """The medians of all blocks, and of the yardstick beside them; `share` is of one in the other.
+    Latencies are of all requests together, in milliseconds.
 
     `others` is how much of a core other programs had meanwhile; `slowed` how long the machine took for one piece of
     work, in shares of the shortest time in this run.
@@ -75,10 +81,6 @@ class _Block(msgspec.Struct, frozen=True):
     gauge_s: float
 
     @property
-    def share(self) -> float:
-        return self.load.rate / self.verifications_per_s
-
-    @property
     def unrest(self) -> float:
         """What tells a disturbed block from another, before anybody looks at its figures."""
         return self.others + _GAUGE.slowed(self.gauge_s)
@@ -90,15 +92,16 @@ class _Block(msgspec.Struct, frozen=True):
 
 def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Figures]:
     """The figures of each subject, whose server runs on these cores."""
-    counts = [max(int(_probe(subject) * pace.seconds), 100) for subject in subjects]
+    turns = pace.turns if len(subjects) > 1 else 1
+    counts = [max(int(_probe(subject) * pace.seconds / turns), 100) for subject in subjects]
     blocks: list[list[_Block]] = [[] for _ in subjects]
     before = verifications_per_s(cores)
     for number in range(pace.blocks + pace.spare):
         if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
             break
-        loads = [_loaded(subject, count, cores) for subject, count in zip(subjects, counts, strict=True)]
+        loads, others, gauge_s = _loaded(subjects, counts, turns, cores)
         after = verifications_per_s(cores)
-        for (load, others, gauge_s), some in zip(loads, blocks, strict=True):
+        for load, some in zip(loads, blocks, strict=True):
             some.append(_Block(load, (before + after) / 2, others, gauge_s))
         before = after
     return [
@@ -108,18 +111,28 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
 
 
 def _probe(subject: Subject) -> float:
-    return send(subject.server.port, subject.make(_PROBE), warm_up=_PROBE // 2, limit_s=_LIMIT_S).rate
+    warm_up = max(_PROBE // 2, subject.warm_up)
+    requests = subject.make(warm_up + _PROBE // 2)
+    return send(subject.server.port, requests, warm_up=warm_up, limit_s=_LIMIT_S).rate
 
 
-def _loaded(subject: Subject, count: int, cores: Set[int]) -> tuple[Load, float, float]:
-    """So many requests; how much of a core others had while they were answered, and what the gauge showed."""
-    warm_up = max(count // 10, subject.warm_up)
-    requests = subject.make(warm_up + count)
+def _loaded(
+    subjects: Sequence[Subject], counts: Sequence[int], turns: int, cores: Set[int]
+) -> tuple[list[Load], float, float]:
+    """So many requests to each subject at each turn; how much of a core others had while they were answered, and
+    what the gauge showed."""
+    made = [
+        [subject.make(count + count // 10) for _ in range(turns)]
+        for subject, count in zip(subjects, counts, strict=True)
+    ]
+    loads: list[list[Load]] = [[] for _ in subjects]
     gauge_before_s = _GAUGE.seconds(cores)
     begun, others_before = time.perf_counter(), others_s()
-    load = send(subject.server.port, requests, warm_up=warm_up, limit_s=_LIMIT_S)
+    for turn in range(turns):
+        for subject, count, requests, some in zip(subjects, counts, made, loads, strict=True):
+            some.append(send(subject.server.port, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
-    return load, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
+    return [together(some) for some in loads], others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
 
 def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
@@ -129,10 +142,12 @@ def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
 def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
     latencies = sorted(latency for block in blocks for latency in block.load.latencies)
     failures = [failure for block in blocks for failure in block.load.failures]
+    rate = statistics.median(block.load.rate for block in blocks)
+    yardstick = statistics.median(block.verifications_per_s for block in blocks)
     return Figures(
-        requests_per_s=statistics.median(block.load.rate for block in blocks),
-        verifications_per_s=statistics.median(block.verifications_per_s for block in blocks),
-        share=statistics.median(block.share for block in blocks),
+        requests_per_s=rate,
+        verifications_per_s=yardstick,
+        share=rate / yardstick,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
         peak_mb=subject.server.peak_bytes() / 1e6,

@@ -19,6 +19,7 @@ Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""
 
 _LOCK_WAIT_S = 30.0
+_SHARED = "shared_body"
 
 
 def write(database_url: str, batches: Iterable[Batch]) -> None:
@@ -31,7 +32,8 @@ def write(database_url: str, batches: Iterable[Batch]) -> None:
         for batch in batches:
             with database:
                 for table, rows in _by_table(batch).items():
-                    database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+                    insert = "INSERT OR IGNORE" if table == _SHARED else "INSERT"
+                    database.executemany(f"{insert} INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 async def _copy(database_url: str, batches: Iterable[Batch]) -> None:
@@ -39,7 +41,11 @@ async def _copy(database_url: str, batches: Iterable[Batch]) -> None:
     try:
         for batch in batches:
             for table, rows in _by_table(batch).items():
-                await connection.copy_records_to_table(table, records=rows)
+                if table == _SHARED:  # perhaps written before, which COPY does not forgive
+                    insert = f"INSERT INTO {table} VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+                    await connection.executemany(insert, set(rows))
+                else:
+                    await connection.copy_records_to_table(table, records=rows)
         # Now, since the server would do it by itself in the middle of a measurement.
         await connection.execute("VACUUM ANALYZE")
     finally:

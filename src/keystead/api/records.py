@@ -27,8 +27,11 @@ from keystead.api.enums import (
 )
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of every struct that crosses the wire: camelCase names, absent optional fields left out."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of every struct that crosses the wire: camelCase names, absent optional fields left out.
+
+    What is read from JSON holds nothing that holds it, so the collector of cycles need not look (`gc=False`).
+    """
 
 
 class Timestamp(Wire, frozen=True, order=True):

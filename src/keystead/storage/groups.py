@@ -11,15 +11,23 @@ import msgspec
 
 from keystead.storage.steps import Move, Revaluation, Revision, Row, Rows, WalletContents
 
-KEY_LENGTHS = {"record": 3, "interface_text": 2, "wallet_account": 2, "sealed_secret": 3, "lookup": 5}
-"""Tables in which a later commit may replace or delete what an earlier one wrote: how long their keys are."""
+KEY_LENGTHS = {
+    "shared_body": 2,
+    "record": 3,
+    "interface_text": 2,
+    "wallet_account": 2,
+    "sealed_secret": 3,
+    "lookup": 5,
+}
+"""Tables in which a later commit may repeat, replace or delete what an earlier one wrote: how long the keys are."""
 
 
 class Group(msgspec.Struct, frozen=True):
     """What one transaction writes: at most one step per organization and per activity, and each row once.
 
-    Steps are in order of ids, new activities in order of fingerprints: every process locks them in this order, so
-    that no two transactions wait for each other. `gone` are keys of rows to delete; none of them is in `rows`.
+    Steps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
+    process locks them in this order, so that no two transactions wait for each other. `gone` are keys of rows to
+    delete; none of them is in `rows`.
     """
 
     moves: list[Move]
@@ -77,6 +85,8 @@ def gather(commits: Iterable[Rows]) -> Group | None:
             rows.setdefault(table, []).append(last_row)
     if "activity" in rows:
         rows["activity"].sort(key=_organization_and_fingerprint)
+    if "shared_body" in rows:
+        rows["shared_body"].sort()
     return Group(
         [moves[key] for key in sorted(moves)],
         [revisions[key] for key in sorted(revisions)],

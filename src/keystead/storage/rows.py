@@ -6,6 +6,7 @@ Here: what each row holds, encoding and decoding. Not here: SQL (`statements`), 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,17 @@ from msgspec.structs import replace
 
 from keystead.activities.activity import Activity, Proof
 from keystead.activities.store import Commit, OrganizationChange
-from keystead.api.enums import ActivityStatus
-from keystead.api.records import AppProof, Evaluation, Status, Vote, WalletAccount
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.records import (
+    AppProof,
+    Evaluation,
+    PolicyOutcome,
+    Status,
+    Timestamp,
+    User,
+    Vote,
+    WalletAccount,
+)
 from keystead.organizations.addresses import stored_form
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
@@ -46,17 +56,28 @@ from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
-_vote_decoder = msgspec.json.Decoder(Vote)
+_voter_decoder = msgspec.json.Decoder(User)
 _result_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
-_evaluation_decoder = msgspec.json.Decoder(Evaluation)
 _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
 
-_REQUEST = 6
-"""Where an activity's row has its request: see `_activity_row`."""
 _TOMBSTONE = b""
+_COLUMNS_OF_VOTES = 9
+"""How many of them follow those of the activity in a row of both."""
+
+
+class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What evaluations have in common that found the same."""
+
+    verdict: str
+    rule: str
+    policy_ids: tuple[str, ...] = ()
+    policy_evaluations: tuple[PolicyOutcome, ...] = ()
+
+
+_judgement_decoder = msgspec.json.Decoder(_Judgement)
 
 
 def of_commit(commit: Commit) -> Rows:
@@ -81,8 +102,10 @@ def of_commit(commit: Commit) -> Rows:
         else:
             rows.append(("activity", _activity_row(activity)))
         votes = {vote.user_id: vote for vote in activity.votes}
-        rows.extend(("vote", _vote_row(activity, vote)) for vote in votes.values())
-    rows.extend(("policy_evaluation", _evaluation_row(evaluation)) for evaluation in commit.evaluations)
+        for vote in votes.values():
+            rows.extend(_vote_rows(activity, vote))
+    for evaluation in commit.evaluations:
+        rows.extend(_evaluation_rows(evaluation))
     is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
     emptied = () if change is None else tuple(_emptied(change))
     return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else (), emptied)
@@ -182,20 +205,48 @@ def _activity_changes(activity: Activity) -> Row:
     )
 
 
-def _vote_row(activity: Activity, vote: Vote) -> Row:
+def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
     message = vote.message.encode()
-    return (
-        activity.organization_id,
-        vote.activity_id,
-        vote.user_id,
-        vote.id,
-        None if message == activity.request else message,
-        _encode(replace(vote, message="")),
+    voter = _shared_body_row(activity.organization_id, vote.user)
+    yield "shared_body", voter
+    yield (
+        "vote",
+        (
+            activity.organization_id,
+            vote.activity_id,
+            vote.user_id,
+            vote.id,
+            vote.selection.value,
+            None if message == activity.request else message,
+            vote.public_key,
+            vote.signature,
+            vote.scheme,
+            vote.created_at.epoch_ms,
+            voter[1],
+        ),
     )
 
 
-def _evaluation_row(evaluation: Evaluation) -> Row:
-    return (evaluation.organization_id, evaluation.activity_id, evaluation.id, _encode(evaluation))
+def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
+    found = _Judgement(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
+    judgement = _shared_body_row(evaluation.organization_id, found)
+    yield "shared_body", judgement
+    yield (
+        "policy_evaluation",
+        (
+            evaluation.organization_id,
+            evaluation.activity_id,
+            evaluation.id,
+            evaluation.vote_id,
+            evaluation.created_at.epoch_ms,
+            judgement[1],
+        ),
+    )
+
+
+def _shared_body_row(organization_id: str, value: User | _Judgement) -> Row:
+    body = _encode(value)
+    return (organization_id, hashlib.sha256(body).digest(), body)
 
 
 def _attachment_row(
@@ -247,7 +298,19 @@ def data_key_from(body: bytes) -> DataKey:
 
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:
-    return _evaluation_decoder.decode(row[0])
+    organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
+    found = _judgement_decoder.decode(body)
+    return Evaluation(
+        id=evaluation_id,
+        activity_id=activity_id,
+        organization_id=organization_id,
+        vote_id=vote_id,
+        policy_evaluations=found.policy_evaluations,
+        created_at=Timestamp.from_ms(created_at_ms),
+        verdict=found.verdict,
+        rule=found.rule,
+        policy_ids=found.policy_ids,
+    )
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:
@@ -261,18 +324,34 @@ def stored_account_from(row: Sequence[Any]) -> StoredAccount:
 
 def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
     """Activities in the order of the rows: each has a row per vote, one after the other, or one without a vote."""
-    activities: list[tuple[Sequence[Any], list[Vote]]] = []
+    found: list[tuple[Activity, list[Vote]]] = []
     for row in rows:
-        if not activities or activities[-1][0][1] != row[1]:
-            activities.append((row, []))
-        message, body = row[-2:]
-        if body is not None:
-            signed = row[_REQUEST] if message is None else message
-            activities[-1][1].append(replace(_vote_decoder.decode(body), message=signed.decode()))
-    return [_activity_from(row, votes) for row, votes in activities]
+        if not found or found[-1][0].id != row[1]:
+            found.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
+        activity, votes = found[-1]
+        if row[-1] is not None:
+            votes.append(_vote_from(activity, row[-_COLUMNS_OF_VOTES:]))
+    return [replace(activity, votes=tuple(votes)) for activity, votes in found]
 
 
-def _activity_from(row: Sequence[Any], votes: list[Vote]) -> Activity:
+def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
+    vote_id, user_id, selection, message, public_key, signature, scheme, voted_at_ms, voter = columns
+    return Vote(
+        id=vote_id,
+        user_id=user_id,
+        user=_voter_decoder.decode(voter),
+        activity_id=activity.id,
+        selection=VoteSelection(selection),
+        message=(activity.request if message is None else message).decode(),
+        public_key=public_key,
+        signature=signature,
+        scheme=scheme,
+        created_at=Timestamp.from_ms(voted_at_ms),
+    )
+
+
+def _activity_from(row: Sequence[Any]) -> Activity:
+    """Without its votes."""
     (
         organization_id,
         activity_id,
@@ -289,7 +368,7 @@ def _activity_from(row: Sequence[Any], votes: list[Vote]) -> Activity:
         approvals_since_ms,
         revision,
         updated_at_ms,
-    ) = row[:-2]
+    ) = row
     return Activity(
         id=activity_id,
         organization_id=organization_id,
@@ -298,7 +377,7 @@ def _activity_from(row: Sequence[Any], votes: list[Vote]) -> Activity:
         fingerprint=fingerprint,
         request=request,
         result=_result_decoder.decode(result),
-        votes=tuple(votes),
+        votes=(),
         app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),
         failure=None if failure is None else _failure_decoder.decode(failure),
         submitter_id=submitter_id,

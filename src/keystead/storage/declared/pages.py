@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, select
 
 from keystead.storage.declared.dialects import Dialect
-from keystead.storage.declared.tables import activity, lookup, organization, vote, wallet_account
+from keystead.storage.declared.tables import activity, lookup, organization, shared_body, vote, wallet_account
 from keystead.storage.statements import Pages
 
 
@@ -23,17 +23,31 @@ class Side(Enum):
     ABOVE = "above"
 
 
-_VOTES = and_(vote.c.organization_id == activity.c.organization_id, vote.c.activity_id == activity.c.id)
-_WITH_VOTES = select(*activity.c, vote.c.message, vote.c.body)
+_WITH_VOTES = select(
+    *activity.c,
+    vote.c.id.label("vote_id"),
+    vote.c.user_id,
+    vote.c.selection,
+    vote.c.message,
+    vote.c.public_key,
+    vote.c.signature,
+    vote.c.scheme,
+    vote.c.created_at_ms.label("voted_at_ms"),
+    shared_body.c.body.label("voter"),
+).select_from(
+    activity.outerjoin(
+        vote, and_(vote.c.organization_id == activity.c.organization_id, vote.c.activity_id == activity.c.id)
+    ).outerjoin(
+        shared_body,
+        and_(shared_body.c.organization_id == vote.c.organization_id, shared_body.c.digest == vote.c.user_digest),
+    )
+)
 
 
 def one_activity(which: ColumnElement[bool]) -> Select[Any]:
     """An activity and its votes, a row per vote. One statement, so that they are of one moment."""
-    return (
-        _WITH_VOTES.select_from(activity.outerjoin(vote, _VOTES))
-        .where(activity.c.organization_id == bindparam("organization_id"), which)
-        .order_by(vote.c.id)
-    )
+    of_organization = activity.c.organization_id == bindparam("organization_id")
+    return _WITH_VOTES.where(of_organization, which).order_by(vote.c.id)
 
 
 def activity_pages(dialect: Dialect, chosen_by: Mapping[str, ColumnElement[str]]) -> Pages:
@@ -49,11 +63,8 @@ def activity_pages(dialect: Dialect, chosen_by: Mapping[str, ColumnElement[str]]
         if lists:
             ids = dialect.ids_of_each(list(lists.values()), ids)
             ids = ids.order_by(_order(ids.selected_columns.id, side)).limit(bindparam("limit"))
-        return (
-            _WITH_VOTES.select_from(activity.outerjoin(vote, _VOTES))
-            .where(activity.c.organization_id == bindparam("organization_id"), activity.c.id.in_(ids))
-            .order_by(activity.c.id.desc(), vote.c.id)
-        )
+        of_organization = activity.c.organization_id == bindparam("organization_id")
+        return _WITH_VOTES.where(of_organization, activity.c.id.in_(ids)).order_by(activity.c.id.desc(), vote.c.id)
 
     return _pages(dialect, page)
 

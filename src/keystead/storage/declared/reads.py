@@ -26,6 +26,7 @@ from keystead.storage.declared.tables import (
     policy_evaluation,
     record,
     sealed_secret,
+    shared_body,
     wallet_account,
 )
 from keystead.storage.statements import Reads, Statement
@@ -58,7 +59,15 @@ def reads(dialect: Dialect) -> Reads:
             dialect, {"types": activity.c.type, "statuses": activity.c.status}
         ),
         evaluations=dialect.compile(
-            select(policy_evaluation.c.body)
+            select(*policy_evaluation.c, shared_body.c.body)
+            .join_from(
+                policy_evaluation,
+                shared_body,
+                and_(
+                    shared_body.c.organization_id == policy_evaluation.c.organization_id,
+                    shared_body.c.digest == policy_evaluation.c.judgement_digest,
+                ),
+            )
             .where(
                 policy_evaluation.c.organization_id == _ORGANIZATION_ID,
                 policy_evaluation.c.activity_id == bindparam("activity_id"),

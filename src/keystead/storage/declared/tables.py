@@ -68,6 +68,16 @@ activity = Table(
     Index("activity_by_type", "organization_id", "type", "status", "id"),
 )
 
+# What many rows say in the same words, once: who a voter was, what the policies said. It grows with what changes,
+# not with every activity; rows name it by the SHA-256 of the body.
+shared_body = Table(
+    "shared_body",
+    metadata,
+    Column("organization_id", _Name, primary_key=True),
+    Column("digest", LargeBinary, primary_key=True),
+    Column("body", _Body, nullable=False),
+)
+
 vote = Table(
     "vote",
     metadata,
@@ -75,9 +85,16 @@ vote = Table(
     Column("activity_id", _Name, primary_key=True),
     Column("user_id", _Name, primary_key=True),
     Column("id", _Name, nullable=False),
+    Column("selection", _Name, nullable=False),
     # What the voter signed; null where it is the activity's request, as it is for whoever submitted it.
     Column("message", _Body, nullable=True),
-    Column("body", _Body, nullable=False),
+    Column("public_key", _Name, nullable=False),
+    Column("signature", _Name, nullable=False),
+    Column("scheme", _Name, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    # The voter as of then, in `shared_body`.
+    Column("user_digest", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 policy_evaluation = Table(
@@ -87,7 +104,11 @@ policy_evaluation = Table(
     # Of an activity on record, or of a submission that was denied and left none.
     Column("activity_id", _Name, primary_key=True),
     Column("id", _Name, primary_key=True),
-    Column("body", _Body, nullable=False),
+    Column("vote_id", _Name, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    # What the rules said, in `shared_body`.
+    Column("judgement_digest", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 interface_text = Table(

@@ -38,6 +38,7 @@ from keystead.storage.declared.tables import (
     policy_evaluation,
     record,
     sealed_secret,
+    shared_body,
     vote,
     wallet_account,
 )
@@ -58,6 +59,7 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (instance, IfThere.SKIP),
     (organization, IfThere.SKIP),
     (activity, IfThere.SKIP),
+    (shared_body, IfThere.SKIP),
     (vote, IfThere.REPLACE),
     (policy_evaluation, IfThere.FAIL),
     (record, IfThere.REPLACE),
@@ -67,8 +69,9 @@ _TABLES: tuple[tuple[Table, IfThere], ...] = (
     (lookup, IfThere.SKIP),
 )
 
-SQLITE_ROWS_AT_ONCE = (16, 4, 1)
-"""How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back."""
+SQLITE_ROWS_AT_ONCE = (4, 1)
+"""How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
+more, the values fall out of the processor's cache between binding and writing them."""
 
 
 def organization_swap(dialect: Dialect) -> Swap:

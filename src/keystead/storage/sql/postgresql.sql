@@ -51,13 +51,25 @@ CREATE INDEX activity_by_status ON activity (organization_id, status, id);
 
 CREATE INDEX activity_by_type ON activity (organization_id, type, status, id);
 
+CREATE TABLE shared_body (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, digest)
+);
+
 CREATE TABLE vote (
     organization_id TEXT COLLATE "C" NOT NULL,
     activity_id TEXT COLLATE "C" NOT NULL,
     user_id TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
+    selection TEXT COLLATE "C" NOT NULL,
     message BYTEA,
-    body BYTEA NOT NULL,
+    public_key TEXT COLLATE "C" NOT NULL,
+    signature TEXT COLLATE "C" NOT NULL,
+    scheme TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    user_digest BYTEA NOT NULL,
     PRIMARY KEY (organization_id, activity_id, user_id)
 );
 
@@ -65,7 +77,9 @@ CREATE TABLE policy_evaluation (
     organization_id TEXT COLLATE "C" NOT NULL,
     activity_id TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
-    body BYTEA NOT NULL,
+    vote_id TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    judgement_digest BYTEA NOT NULL,
     PRIMARY KEY (organization_id, activity_id, id)
 );
 

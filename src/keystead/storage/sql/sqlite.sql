@@ -52,23 +52,39 @@ CREATE INDEX activity_by_status ON activity (organization_id, status, id);
 
 CREATE INDEX activity_by_type ON activity (organization_id, type, status, id);
 
+CREATE TABLE shared_body (
+    organization_id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, digest)
+);
+
 CREATE TABLE vote (
     organization_id TEXT NOT NULL,
     activity_id TEXT NOT NULL,
     user_id TEXT NOT NULL,
     id TEXT NOT NULL,
+    selection TEXT NOT NULL,
     message BLOB,
-    body BLOB NOT NULL,
+    public_key TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    scheme TEXT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    user_digest BLOB NOT NULL,
     PRIMARY KEY (organization_id, activity_id, user_id)
-);
+)
+ WITHOUT ROWID;
 
 CREATE TABLE policy_evaluation (
     organization_id TEXT NOT NULL,
     activity_id TEXT NOT NULL,
     id TEXT NOT NULL,
-    body BLOB NOT NULL,
+    vote_id TEXT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    judgement_digest BLOB NOT NULL,
     PRIMARY KEY (organization_id, activity_id, id)
-);
+)
+ WITHOUT ROWID;
 
 CREATE TABLE interface_text (
     organization_id TEXT NOT NULL,

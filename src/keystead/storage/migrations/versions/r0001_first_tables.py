@@ -61,22 +61,38 @@ def upgrade() -> None:
     op.create_index("activity_by_status", "activity", ["organization_id", "status", "id"], unique=False)
     op.create_index("activity_by_type", "activity", ["organization_id", "type", "status", "id"], unique=False)
     op.create_table(
+        "shared_body",
+        sa.Column("organization_id", _NAME, nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("organization_id", "digest"),
+    )
+    op.create_table(
         "vote",
         sa.Column("organization_id", _NAME, nullable=False),
         sa.Column("activity_id", _NAME, nullable=False),
         sa.Column("user_id", _NAME, nullable=False),
         sa.Column("id", _NAME, nullable=False),
+        sa.Column("selection", _NAME, nullable=False),
         sa.Column("message", sa.LargeBinary(), nullable=True),
-        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("public_key", _NAME, nullable=False),
+        sa.Column("signature", _NAME, nullable=False),
+        sa.Column("scheme", _NAME, nullable=False),
+        sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
+        sa.Column("user_digest", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("organization_id", "activity_id", "user_id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "policy_evaluation",
         sa.Column("organization_id", _NAME, nullable=False),
         sa.Column("activity_id", _NAME, nullable=False),
         sa.Column("id", _NAME, nullable=False),
-        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("vote_id", _NAME, nullable=False),
+        sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
+        sa.Column("judgement_digest", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("organization_id", "activity_id", "id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "interface_text",
@@ -152,6 +168,7 @@ def downgrade() -> None:
     op.drop_table("interface_text")
     op.drop_table("policy_evaluation")
     op.drop_table("vote")
+    op.drop_table("shared_body")
     op.drop_table("activity")
     op.drop_table("record")
     op.drop_table("organization")
