@@ -12,7 +12,7 @@ from keystead.activities.changing import change_of
 from keystead.activities.deciding import Case
 from keystead.activities.decisions import execution_of
 from keystead.activities.gathering import Gathering
-from keystead.activities.requests import read_intent, recorded_envelope
+from keystead.activities.requests import recorded_request
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Wire
 from keystead.api.rendering import encode
@@ -52,7 +52,7 @@ async def _executed(
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
     assert version is not None
-    intent = read_intent(version, recorded_envelope(activity.request).parameters)
+    _, intent = recorded_request(version, activity.request)
     ids = Ids()
     ids.next = first_id
     asked = version.upgrade(intent)

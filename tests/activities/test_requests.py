@@ -10,7 +10,6 @@ import pytest
 
 from keystead.activities.activity import ActivityOperation
 from keystead.activities.requests import (
-    Envelope,
     Liveness,
     check_liveness,
     fingerprint,
@@ -131,5 +130,5 @@ def test_the_same_member_twice_at_any_depth() -> None:
 
 
 def test_the_envelope_of_every_record_can_be_read_again() -> None:
-    envelope: Envelope = recorded_envelope(body(generateAppProofs=None))
+    envelope = recorded_envelope(body(generateAppProofs=None))
     assert (envelope.organization_id, envelope.timestamp_ms) == (ORGANIZATION_ID, str(NOW_MS))

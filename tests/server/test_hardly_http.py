@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import socket
 import threading
+import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -96,6 +99,40 @@ def test_upgrade_offered_by_java_clients(size: int, caller: Caller, server: Serv
     assert caller.user_id.encode() in raw(server, *(offer[at : at + size] for at in range(0, len(offer), size)))
 
 
+CUTS = [
+    pytest.param(1, lambda head, length: [head], id="the head, then the body"),
+    pytest.param(1, lambda head, length: [head + 1], id="the body begins with the head"),
+    pytest.param(1, lambda head, length: [head, length - 1], id="a byte is late"),
+    pytest.param(1, lambda head, length: [head - 1], id="a byte of the head is late"),
+    pytest.param(1, lambda head, length: [10, head, head + 2, head + 3], id="in many pieces"),
+    pytest.param(2, lambda head, length: [length + head], id="a request and the head of the next, then its body"),
+    pytest.param(2, lambda head, length: [length + head + 3], id="a request and half of the next"),
+    pytest.param(2, lambda head, length: [length - 3], id="the end of one with all of the next"),
+    pytest.param(2, lambda head, length: [head, length, length + head], id="heads and bodies apart"),
+    pytest.param(3, lambda head, length: [length * 2 + head + 1], id="two, and the beginning of a third"),
+]
+
+
+@pytest.mark.parametrize(("count", "cuts"), CUTS)
+def test_requests_in_pieces(
+    count: int, cuts: Callable[[int, int], list[int]], caller: Caller, server: Server
+) -> None:
+    """Wherever the network cuts them, each piece is read before the next one is sent."""
+    one = framed(caller)
+    places = [0, *cuts(one.index(b"\r\n\r\n") + 4, len(one)), len(one) * count]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for begin, end in itertools.pairwise(places):
+            connection.sendall((one * count)[begin:end])
+            time.sleep(0.02)
+        answers = b""
+        while answers.count(caller.user_id.encode()) < count:
+            more = connection.recv(65_536)
+            assert more, answers
+            answers += more
+    assert answers.count(b"HTTP/1.1 200 OK\r\n") == count
+
+
 def test_body_in_chunks_byte_by_byte(caller: Caller, server: Server) -> None:
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in caller.query_body()) + b"0\r\n\r\n"
     request = framed(caller, b"Transfer-Encoding: chunked", body=chunks)
@@ -157,13 +194,11 @@ def test_a_thousand_requests_before_the_first_answer_is_read(caller: Caller, ser
 def test_nothing_is_sent_at_once_to_a_client_that_is_slow_to_read() -> None:
     sent: list[bytes] = []
     cycle: Any = SimpleNamespace(
-        body=bytearray(b"{}"),
         flow=SimpleNamespace(write_paused=True),
-        transport=SimpleNamespace(write=sent.append),
+        transport=SimpleNamespace(writelines=sent.extend),
         response_started=False,
     )
-    whole = Whole(cycle)
-    assert whole.body == b"{}"
+    whole = Whole(cycle, b"{}")
     assert not whole.answer(200, [(b"content-length", b"1")], b"x")
     assert not sent
     assert not cycle.response_started

@@ -19,7 +19,7 @@ from keystead.activities.deciding import Case
 from keystead.activities.gathering import Gathering
 from keystead.activities.ports import Clock, Signer
 from keystead.activities.proofs import proof_payloads
-from keystead.activities.requests import Liveness, Submission, read_intent, recorded_envelope
+from keystead.activities.requests import Liveness, Submission, recorded_envelope, recorded_request
 from keystead.activities.states import Event
 from keystead.activities.store import Commit, Store
 from keystead.activities.turns import NEXT_TURN
@@ -248,7 +248,7 @@ class Decisions:
         assert isinstance(operation, ActivityOperation), activity.type
         version = operation.version_of(activity.type)
         assert version is not None, activity.type
-        intent = read_intent(version, recorded_envelope(activity.request).parameters)
+        _, intent = recorded_request(version, activity.request)
         gathered = missing = None
         try:
             gathered = await self._gathered(operation, version.upgrade(intent), organization)

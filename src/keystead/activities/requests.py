@@ -5,10 +5,11 @@ Here: decoding, and the check of its time. Not here: who sent it, and what becom
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -19,14 +20,16 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, OidcClaims
 
+ParametersT = TypeVar("ParametersT")
 
-class Envelope(Asked, frozen=True):
+
+class Envelope(Asked, Generic[ParametersT], frozen=True):
     """The members that every submission has; `timestamp_ms` is decimal text."""
 
     type: Annotated[str, Meta(max_length=255)]
     timestamp_ms: Annotated[str, Meta(max_length=20)]
     organization_id: Uuid
-    parameters: msgspec.Raw
+    parameters: ParametersT
     generate_app_proofs: bool | None = None
 
 
@@ -45,7 +48,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     operation: ActivityOperation
     version: IntentVersion
-    envelope: Envelope
+    envelope: Envelope[Any]
     intent: Asked
     request: bytes
     fingerprint: str
@@ -57,7 +60,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
         return {} if tokens is None else tokens(self.version.upgrade(self.intent))
 
 
-_ENVELOPE = decoder(Envelope)
+_ENVELOPE = decoder(Envelope[msgspec.Raw])
 
 
 def fingerprint(body: bytes) -> str:
@@ -69,14 +72,14 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
 
     Raises InvalidRequest, naming the field, for anything malformed and for a type that is not of this path.
     """
-    envelope: Envelope = _ENVELOPE.decode(body)
-    version = operation.version_of(envelope.type)
-    if version is None:
-        raise InvalidRequest(
-            f"Invalid activity type: field `type`: {envelope.type!r} does not belong to {operation.path}; "
-            f"expected {' or '.join(operation.activity_types)}"
-        )
-    intent = read_intent(version, envelope.parameters)
+    version = operation.versions[0]
+    envelope = _read_at_once(version, body)
+    if envelope is not None:
+        intent = envelope.parameters
+    else:
+        envelope = recorded_envelope(body)
+        version = _version_of(operation, envelope.type)
+        intent = read_intent(version, envelope.parameters)
     refuse_ambiguous(body)
     return Submission(
         operation=operation,
@@ -86,6 +89,16 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
         request=body,
         fingerprint=fingerprint(body),
     )
+
+
+def _version_of(operation: ActivityOperation, activity_type: str) -> IntentVersion:
+    version = operation.version_of(activity_type)
+    if version is None:
+        raise InvalidRequest(
+            f"Invalid activity type: field `type`: {activity_type!r} does not belong to {operation.path}; "
+            f"expected {' or '.join(operation.activity_types)}"
+        )
+    return version
 
 
 def read_intent(version: IntentVersion, parameters: msgspec.Raw) -> Asked:
@@ -108,13 +121,39 @@ def _members(parameters: msgspec.Raw) -> dict[str, msgspec.Raw] | None:
         return None
 
 
-def recorded_envelope(request: bytes) -> Envelope:
+def recorded_envelope(request: bytes) -> Envelope[msgspec.Raw]:
     """The envelope of a request on record."""
-    envelope: Envelope = _ENVELOPE.decode(request)
+    envelope: Envelope[msgspec.Raw] = _ENVELOPE.decode(request)
     return envelope
 
 
-def check_liveness(envelope: Envelope, now_ms: int, liveness: Liveness) -> None:
+def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], Asked]:
+    """The envelope and the intent of a request on record, which is of this version."""
+    at_once = _read_at_once(version, request)
+    if at_once is not None:
+        return at_once, at_once.parameters
+    envelope = recorded_envelope(request)
+    return envelope, read_intent(version, envelope.parameters)
+
+
+def _read_at_once(version: IntentVersion, body: bytes) -> Envelope[Any] | None:
+    """The envelope with the intent in it: where long parameters end is found in no less time than what they hold.
+
+    None where the body is not of this version, or not as it should be: read one after the other, they tell why.
+    """
+    try:
+        envelope: Envelope[Any] = _at_once(version.intent).decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return envelope if envelope.type == version.activity_type else None
+
+
+@functools.cache
+def _at_once(intent: type[Asked]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(Envelope[intent])  # type: ignore[valid-type]
+
+
+def check_liveness(envelope: Envelope[Any], now_ms: int, liveness: Liveness) -> None:
     """Raise InvalidRequest unless the request's time is near the server's."""
     text = envelope.timestamp_ms
     if not (text.isascii() and text.isdigit()):

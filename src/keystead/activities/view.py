@@ -6,7 +6,7 @@ Here: from the record to the shape of the wire. Not here: the two forms of that 
 from __future__ import annotations
 
 from keystead.activities.activity import Activity, ActivityOperation
-from keystead.activities.requests import Submission, read_intent, recorded_envelope
+from keystead.activities.requests import Submission, recorded_request
 from keystead.activities.states import is_final
 from keystead.api import records
 from keystead.api.catalogue import Catalogue
@@ -33,8 +33,7 @@ def view(
     if submission is not None and submission.fingerprint == activity.fingerprint:
         envelope, intent = submission.envelope, submission.intent
     else:
-        envelope = recorded_envelope(activity.request)
-        intent = read_intent(version, envelope.parameters)
+        envelope, intent = recorded_request(version, activity.request)
     mine = next((vote for vote in activity.votes if vote.user_id == user_id), None)
     has_approved = (
         mine is not None
