@@ -50,7 +50,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
         cases=[CASES[name] for name in asked.only or CASES],
         worker_counts=[1] if quick else [1, cores],
         crowd=0 if quick else asked.organizations,
-        pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=6, turns=4),
+        pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
     )
 
