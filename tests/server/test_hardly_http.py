@@ -194,11 +194,13 @@ def test_a_thousand_requests_before_the_first_answer_is_read(caller: Caller, ser
 def test_nothing_is_sent_at_once_to_a_client_that_is_slow_to_read() -> None:
     sent: list[bytes] = []
     cycle: Any = SimpleNamespace(
+        body=bytearray(b"{}"),
         flow=SimpleNamespace(write_paused=True),
-        transport=SimpleNamespace(writelines=sent.extend),
+        transport=SimpleNamespace(write=sent.append),
         response_started=False,
     )
-    whole = Whole(cycle, b"{}")
+    whole = Whole(cycle)
+    assert whole.body == b"{}"
     assert not whole.answer(200, [(b"content-length", b"1")], b"x")
     assert not sent
     assert not cycle.response_started

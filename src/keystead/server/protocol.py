@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from keystead.api.errors import HeadersTooLarge, InvalidRequest, RequestTimeout, ServiceError
@@ -35,9 +34,9 @@ class Whole:
     ASGI's messages, which carry both in parts, would cost a query several hundredths of its time.
     """
 
-    def __init__(self, cycle: RequestResponseCycle, body: bytes) -> None:
+    def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
-        self.body = body
+        self.body = bytes(cycle.body)
 
     def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
         """Send it, and let the connection go on. `headers` have the body's length, and say nothing of the
@@ -52,8 +51,7 @@ class Whole:
             head += (name, b": ", value, b"\r\n")
         if not cycle.keep_alive:
             head.append(b"connection: close\r\n")
-        head.append(b"\r\n")
-        cycle.transport.writelines((b"".join(head), body))
+        cycle.transport.write(b"".join((*head, b"\r\n", body)))
         cycle.response_started = cycle.response_complete = True
         cycle.message_event.set()
         if not cycle.keep_alive:
@@ -77,18 +75,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_timeout_s = settings.header_timeout_s
         self._idle_timeout_s = settings.idle_timeout_s
         self._log_requests = settings.log_requests
-        self._short_body_bytes = min(settings.body_bytes_max, HIGH_WATER_LIMIT)
         self._reading_headers = True
         self._header_bytes = 0
         self._framing_bytes = 0
         """Received since the last byte of a body: of chunks' extensions, or of trailers."""
         self._header_timer: asyncio.TimerHandle | None = None
         self._data = b""
-        self._headers_just_came = False
-        """In the data that is being read: the application has not begun with the request."""
-        self._short_body = b""
-        """A body that came right behind them in one piece. If that is all of it, a Whole has it, and its cycle,
-        which would copy it twice, does not."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -105,9 +97,6 @@ class LimitedProtocol(HttpToolsProtocol):
             self._framing_bytes += len(data)
         self._data = data
         super().data_received(data)
-        self._headers_just_came = False
-        if self._short_body:
-            self._give_body()
         if self.transport.is_closing():
             return
         if not self._reading_headers:
@@ -134,29 +123,17 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if not self._offers_upgrade():
             super().on_headers_complete()
-            self._headers_just_came = True
 
     def on_body(self, body: bytes) -> None:
         self._framing_bytes = 0
-        if self.cycle is None:
-            return
-        if self._short_body:
-            self._give_body()
-        if self._headers_just_came and len(body) <= self._short_body_bytes and not self.cycle.body:
-            self._short_body = body
-        else:
+        if self.cycle is not None:
             super().on_body(body)
-
-    def _give_body(self) -> None:
-        body, self._short_body = self._short_body, b""
-        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._reading_headers = True
         if self.cycle is not None and not self._offers_upgrade():
-            body, self._short_body = self._short_body or bytes(self.cycle.body), b""
             super().on_message_complete()
-            cast(dict[str, Any], self.scope)["extensions"] = {WHOLE: Whole(self.cycle, body)}
+            cast(dict[str, Any], self.scope)["extensions"] = {WHOLE: Whole(self.cycle)}
 
     def _offers_upgrade(self) -> bool:
         return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"

@@ -206,9 +206,7 @@ def _activity_changes(activity: Activity) -> Row:
 
 
 def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
-    # Of a new activity this is known without comparing: whoever submitted it signed its request.
-    of_submission = activity.revision == 0 and vote.user_id == activity.submitter_id
-    message = activity.request if of_submission else vote.message.encode()
+    message = vote.message.encode()
     voter = _shared_body_row(activity.organization_id, vote.user)
     yield "shared_body", voter
     yield (
