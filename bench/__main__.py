@@ -57,7 +57,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keystead on this machine.")
-    parser.add_argument("--quick", action="store_true", help="one worker, one organization, one short block each")
+    parser.add_argument("--quick", action="store_true", help="one worker, one organization, two short blocks each")
     parser.add_argument("--only", action="append", choices=CASES, help="a case; may be given more than once")
     parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")
     parser.add_argument(
