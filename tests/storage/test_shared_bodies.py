@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
+import pytest
 from msgspec.structs import replace
 
 from keystead.activities.store import Commit, CommitOutcome
-from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.storage.groups import gather
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
 from tests.databases import PostgresDatabase, SqliteDatabase
-from tests.storage.conftest import opened
+from tests.storage.conftest import MakeDatabase, opened
 from tests.storage.roads import founded
 from tests.storage.samples import a_user, a_vote, an_activity, an_evaluation, an_organization
 
@@ -31,7 +33,7 @@ def asked(organization: Organization, voter: User, said: Evaluation = SAID) -> C
     own = an_evaluation(organization.id, activity.id)
     return Commit(
         organization_id=organization.id,
-        activity=replace(activity, votes=(vote,), status=ActivityStatus.COMPLETED),
+        activity=replace(activity, votes=(vote,)),
         evaluations=(replace(own, policy_evaluations=said.policy_evaluations, vote_id=vote.id),),
     )
 
@@ -90,6 +92,25 @@ def test_a_voter_stays_who_they_were(database: str) -> None:
                 read = await store.activity(road.head.id, activity_id)
                 assert read is not None
                 assert [vote.user for vote in read.votes] == [voter]
+
+    asyncio.run(run())
+
+
+def test_what_has_lost_its_body_is_not_passed_over(new_sqlite: MakeDatabase) -> None:
+    """A vote or an evaluation less would read as if it had never been cast."""
+    database = new_sqlite()
+
+    async def run() -> None:
+        async with opened(database) as store:
+            road = await founded(store)
+            commit = asked(road.head, GRACE)
+            assert await store.commit(commit) is COMMITTED
+            assert commit.activity is not None
+            with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as beside:
+                beside.execute("DELETE FROM shared_body")
+            for read in (store.activity, store.evaluations):
+                with pytest.raises(TypeError):
+                    await read(road.head.id, commit.activity.id)
 
     asyncio.run(run())
 

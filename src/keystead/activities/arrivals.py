@@ -19,7 +19,7 @@ TOGETHER_MAX: Final = 32
 """So many do not wait for more: the first has waited long enough, and more together save little."""
 
 PATIENCE_S: Final = 0.01
-"""So long those who are here wait for those who have said that they come: some signatures, or a commit to disk."""
+"""So long those who are here wait, at most, for those who have said that they come: as some signatures take."""
 
 
 class Arrivals(Generic[T]):

@@ -77,7 +77,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     if envelope is not None:
         intent = envelope.parameters
     else:
-        envelope = recorded_envelope(body)
+        envelope = _ENVELOPE.decode(body)
         version = _version_of(operation, envelope.type)
         intent = read_intent(version, envelope.parameters)
     refuse_ambiguous(body)

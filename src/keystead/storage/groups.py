@@ -6,6 +6,7 @@ Here: putting commits together. Not here: the transaction (`sqlite_writer`, `pos
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 
 import msgspec
 
@@ -20,6 +21,10 @@ KEY_LENGTHS = {
     "lookup": 5,
 }
 """Tables in which a later commit may repeat, replace or delete what an earlier one wrote: how long the keys are."""
+
+_SORTED_BY = {"activity": itemgetter(0, 2), "shared_body": itemgetter(0, 1)}
+"""Tables whose rows are written under no lock of their organization: the columns by which another insert of the
+same row waits for this one."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -83,10 +88,9 @@ def gather(commits: Iterable[Rows]) -> Group | None:
             gone.setdefault(table, []).append(key)
         else:
             rows.setdefault(table, []).append(last_row)
-    if "activity" in rows:
-        rows["activity"].sort(key=_organization_and_fingerprint)
-    if "shared_body" in rows:
-        rows["shared_body"].sort()
+    for table, key_of in _SORTED_BY.items():
+        if table in rows:
+            rows[table].sort(key=key_of)
     return Group(
         [moves[key] for key in sorted(moves)],
         [revisions[key] for key in sorted(revisions)],
@@ -96,7 +100,3 @@ def gather(commits: Iterable[Rows]) -> Group | None:
         emptied,
         [revaluations[key] for key in sorted(revaluations)],
     )
-
-
-def _organization_and_fingerprint(activity: Row) -> Row:
-    return activity[0], activity[2]

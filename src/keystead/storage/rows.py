@@ -329,8 +329,9 @@ def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
         if not found or found[-1][0].id != row[1]:
             found.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
         activity, votes = found[-1]
-        if row[-1] is not None:
-            votes.append(_vote_from(activity, row[-_COLUMNS_OF_VOTES:]))
+        columns = row[-_COLUMNS_OF_VOTES:]
+        if columns[0] is not None:
+            votes.append(_vote_from(activity, columns))
     return [replace(activity, votes=tuple(votes)) for activity, votes in found]
 
 

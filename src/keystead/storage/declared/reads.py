@@ -67,6 +67,7 @@ def reads(dialect: Dialect) -> Reads:
                     shared_body.c.organization_id == policy_evaluation.c.organization_id,
                     shared_body.c.digest == policy_evaluation.c.judgement_digest,
                 ),
+                isouter=True,  # one without its body must not pass for none
             )
             .where(
                 policy_evaluation.c.organization_id == _ORGANIZATION_ID,
