@@ -392,7 +392,9 @@ class Company:
         assert isinstance(operation, ActivityOperation)
         seen = await self.stores[process].organization(caller.organization_id)
         assert seen is not None
-        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
+        return await self.lifecycles[process].submit(
+            read_submission(operation, body), caller, seen, self.stores[process].commit_coming()
+        )
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
         """Exactly these bytes."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from keystead.activities.activity import Activity
+from keystead.activities.arrivals import Coming
 from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
@@ -186,8 +187,8 @@ class MemoryStore:
         self.newest = commit
         return asyncio.get_running_loop().create_future()
 
-    def commit_coming(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    def commit_coming(self) -> Coming:
+        return Coming(lambda _: None)
 
     @asynccontextmanager
     async def hold(self, organization_id: str) -> AsyncIterator[MemoryHeld]:

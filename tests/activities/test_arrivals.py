@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 
 import pytest
 
 from keystead.activities import arrivals
-from keystead.activities.arrivals import TOGETHER_MAX, Arrivals
+from keystead.activities.arrivals import TOGETHER_MAX, Arrivals, Coming
 
 
 class Passed:
@@ -18,17 +17,16 @@ class Passed:
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
         self.arrivals: Arrivals[int] = Arrivals(self._take)
-        self._coming: dict[str, AbstractContextManager[None]] = {}
+        self._coming: dict[str, Coming] = {}
 
     def _take(self, group: Sequence[int]) -> None:
         self.groups.append(list(group))
 
     def sets_out(self, name: str) -> None:
         self._coming[name] = self.arrivals.coming()
-        self._coming[name].__enter__()
 
     def gives_up(self, name: str) -> None:
-        self._coming.pop(name).__exit__(None, None, None)
+        self._coming[name].end()
 
     def arrives(self, name: str, number: int) -> None:
         self.arrivals.add(number)

@@ -2,24 +2,44 @@
 whose process is then woken once, and lines of the log.
 
 While the event loop still brings more, those who are here wait for those who are on their way; and a little for
-those who have said that they come, from a call of the signer, say. Once neither is left, nobody waits. Not here:
-what they are passed on to (`storage`, `vault`, `server`).
+those who have said that they come: whose stamp is being verified, say, or who wait for the signer. Once neither is
+left, nobody waits. Not here: what they are passed on to (`storage`, `vault`, `server`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Final, Generic, Self, TypeVar
 
 T = TypeVar("T")
 
 TOGETHER_MAX: Final = 32
 """So many do not wait for more: the first has waited long enough, and more together save little."""
 
-PATIENCE_S: Final = 0.01
+PATIENCE_S: Final = 0.02
 """So long those who are here wait, at most, for those who have said that they come: as some signatures take."""
+
+
+class Coming:
+    """Somebody who is worth waiting for, until the end of the block; or before, once they have been added or have
+    something else to wait for."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, end: Callable[[Coming], None]) -> None:
+        self._end = end
+
+    def end(self) -> None:
+        """Done more than once, it changes nothing."""
+        self._end(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self._end(self)
 
 
 class Arrivals(Generic[T]):
@@ -28,8 +48,8 @@ class Arrivals(Generic[T]):
     def __init__(self, pass_on: Callable[[Sequence[T]], None]) -> None:
         self._pass_on = pass_on
         self._here: list[T] = []
-        self._coming = set[object]()
-        self._awaited = set[object]()
+        self._coming = set[Coming]()
+        self._awaited = set[Coming]()
         """Those of them for whom those who are here wait: not for who sets out later, or it would never end."""
         self._patience: asyncio.TimerHandle | None = None
 
@@ -40,19 +60,11 @@ class Arrivals(Generic[T]):
         elif len(self._here) == TOGETHER_MAX:
             self.pass_on()
 
-    @contextmanager
-    def coming(self) -> Iterator[None]:
-        """Until this is left, somebody is about to be added: worth waiting for."""
-        one = object()
+    def coming(self) -> Coming:
+        """Somebody is about to be added."""
+        one = Coming(self._ended)
         self._coming.add(one)
-        try:
-            yield
-        finally:
-            self._coming.remove(one)
-            if one in self._awaited:
-                self._awaited.remove(one)
-                if not self._awaited:
-                    self.pass_on()
+        return one
 
     def pass_on(self) -> None:
         """All that are here, now."""
@@ -63,6 +75,13 @@ class Arrivals(Generic[T]):
         if self._here:
             here, self._here = self._here, []
             self._pass_on(here)
+
+    def _ended(self, one: Coming) -> None:
+        self._coming.discard(one)
+        if one in self._awaited:
+            self._awaited.remove(one)
+            if not self._awaited:
+                self.pass_on()
 
     def _look_again(self, seen: int) -> None:
         asyncio.get_running_loop().call_soon(self._looked, self._here, seen)

@@ -92,6 +92,9 @@ class InFlight:
         self._landings: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._landed: OrderedDict[tuple[str, str], None] = OrderedDict()
 
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._landings
+
     async def depart(self, key: tuple[str, str]) -> bool:
         """Only one of each key is between this and `land` at a time; whether another was there lately."""
         while (landing := self._landings.get(key)) is not None:

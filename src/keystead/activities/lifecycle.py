@@ -7,11 +7,11 @@ submissions take turns (`lanes`), the database (`storage`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 
 from msgspec.structs import replace
 
 from keystead.activities.activity import Activity
+from keystead.activities.arrivals import Coming
 from keystead.activities.decisions import Decisions, Rules
 from keystead.activities.lanes import InFlight, Lanes, stands
 from keystead.activities.ports import Clock, Identities, Signer
@@ -58,18 +58,24 @@ class Lifecycle:
         self._lanes = Lanes()
         self._in_flight = InFlight()
 
-    async def submit(self, submission: Submission, caller: Principal, seen: Organization) -> Activity:
+    async def submit(
+        self, submission: Submission, caller: Principal, seen: Organization, coming: Coming
+    ) -> Activity:
         """The activity that these bytes make, or made when they came before; of a vote, the activity voted on.
 
-        `seen`: the organization as it was read after the request had come, to find the caller in it.
+        `seen`: the organization as it was read after the request had come, to find the caller in it. `coming`: for
+        its commit others may wait, until this waits for something that may be theirs, or slow.
         Raises ServiceError if refused, and then nothing is changed.
         """
         request = submission.envelope.organization_id, submission.fingerprint
+        if request in self._in_flight:
+            coming.end()
         was_here = await self._in_flight.depart(request)
         try:
             if tokens := submission.oidc_tokens():
                 # What they prove is settled before any turn is taken, since an issuer may be slow, and once: by the
                 # time the activity is executed, or its bytes are sent again, they may have expired.
+                coming.end()
                 known = await self._targeted(submission)
                 if known is not None:
                     return known
@@ -80,9 +86,11 @@ class Lifecycle:
                 looks = was_here or attempt > 0 or submission.operation.casts is not None
                 try:
                     if attempt >= PATIENCE and submission.operation.changes_organization:
-                        activity = await self._attempt_alone(submission, caller)
+                        activity = await self._attempt_alone(submission, caller, coming)
                     else:
-                        activity = await self._attempt(submission, caller, None if attempt else seen, looks=looks)
+                        activity = await self._attempt(
+                            submission, caller, None if attempt else seen, coming, looks=looks
+                        )
                 except Unavailable:
                     raise
                 except ServiceError:
@@ -123,21 +131,23 @@ class Lifecycle:
         rules say of them now is not kept."""
         return commit is not None and commit.activity is None and await self._targeted(submission) is not None
 
-    async def _attempt_alone(self, submission: Submission, caller: Principal) -> Activity | None:
+    async def _attempt_alone(self, submission: Submission, caller: Principal, coming: Coming) -> Activity | None:
         """One try, while nobody else changes the organization: it loses only to another vote on the same activity,
         or by taking too long."""
+        coming.end()
         organization_id = submission.envelope.organization_id
         with self._lanes.lane(organization_id) as lane:
             async with lane.turn:
                 await lane.cleared()
                 async with self._store.hold(organization_id) as held:
-                    return await self._attempt(submission, caller, None, looks=True, held=held)
+                    return await self._attempt(submission, caller, None, coming, looks=True, held=held)
 
     async def _attempt(
         self,
         submission: Submission,
         caller: Principal,
         seen: Organization | None,
+        coming: Coming,
         *,
         looks: bool,
         held: Held | None = None,
@@ -158,14 +168,14 @@ class Lifecycle:
             )
         if held or (known is None and not submission.operation.changes_organization):
             organization = seen or await self._store.organization(organization_id)
-            with nullcontext() if held else self._store.commit_coming():
-                commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
-                if not looks and await self._repeats_denied(commit, submission):
-                    return None
-                committing = (held or self._store).commit(commit) if commit else None
+            commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
+            if not looks and await self._repeats_denied(commit, submission):
+                return None
+            committing = (held or self._store).commit(commit) if commit else None
+            coming.end()
             outcome = await committing if committing else CommitOutcome.COMMITTED
         else:
-            outcome, commit, refusal = await self._in_turn(submission, known, caller, now_ms, looks=looks)
+            outcome, commit, refusal = await self._in_turn(submission, known, caller, now_ms, coming, looks=looks)
         if outcome is not CommitOutcome.COMMITTED:
             return None
         if refusal is not None:
@@ -173,7 +183,14 @@ class Lifecycle:
         return commit.activity if commit else known
 
     async def _in_turn(
-        self, submission: Submission, known: Activity | None, caller: Principal, now_ms: int, *, looks: bool
+        self,
+        submission: Submission,
+        known: Activity | None,
+        caller: Principal,
+        now_ms: int,
+        coming: Coming,
+        *,
+        looks: bool,
     ) -> tuple[CommitOutcome, Commit | None, ServiceError | None]:
         """What `_answered` says of the organization as it will be when all who came before have committed, and what
         became of committing that. A turn that must be taken again: CONFLICT."""
@@ -181,12 +198,16 @@ class Lifecycle:
         again = CommitOutcome.CONFLICT, None, None
         with self._lanes.lane(organization_id) as lane:
             committing = commit = None
+            if lane.turn.locked():
+                coming.end()
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
                 # What is gathered is read from the database: that must have what is foreseen here.
                 must_stand = foreseen if self.decisions.gathers(submission, known) else None
-                if must_stand is not None and not await stands(must_stand):
-                    return again
+                if must_stand is not None:
+                    coming.end()
+                    if not await stands(must_stand):
+                        return again
                 try:
                     organization = head or await self._store.organization(organization_id)
                     commit, refusal = await self._answered(submission, known, organization, caller, now_ms)
@@ -197,6 +218,7 @@ class Lifecycle:
                 if commit is not None and (commit.change is not None or foreseen is None):
                     committing = self._store.commit(commit)
                     lane.handed_in(committing, commit.change.after if commit.change else None)
+            coming.end()
             if committing is not None:
                 outcome = await lane.committed(committing)
             else:  # nothing ties it to the version that it was decided on, so that version must be a real one

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from enum import Enum
 from typing import Protocol
 
 import msgspec
 
 from keystead.activities.activity import Activity
+from keystead.activities.arrivals import Coming
 from keystead.activities.gathering import AttachmentReads
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
@@ -87,9 +88,9 @@ class Store(AttachmentReads, Protocol):
         request again is safe, whether or not the commit was kept."""
         ...
 
-    def commit_coming(self) -> AbstractContextManager[None]:
-        """Until this is left, a commit is about to be handed in. Others may wait some milliseconds to share its
-        transaction."""
+    def commit_coming(self) -> Coming:
+        """Until this ends, a commit is about to be handed in. Others may wait some milliseconds to share its
+        transaction, so it must end before whoever comes waits for one of them."""
         ...
 
     def hold(self, organization_id: str) -> AbstractAsyncContextManager[Held]:

@@ -16,7 +16,6 @@ import uuid_utils
 from keystead.activities.activity import ActivityOperation
 from keystead.activities.requests import read_submission
 from keystead.activities.turns import NEXT_TURN
-from keystead.api.catalogue import Operation
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
     Internal,
@@ -158,48 +157,50 @@ class Application:
             return self._answer_elsewhere(method, path)
         if method != "POST":
             raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
-        return self._answer_operation(operation, request, receive)
-
-    async def _answer_operation(self, operation: Operation, request: _Request, receive: Receive) -> bytes:
-        service, settings = self._service, self.settings
-        if request.whole is not None and len(request.whole.body) <= settings.body_bytes_max:
-            body = request.whole.body
-        else:
-            body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
-        if request.repeated_stamp:
-            raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
-        proven = await prove(request.stamps, body, service.store)
         if isinstance(operation, QueryOperation):
-            asked = operation.decoder.decode(body)
-            refuse_ambiguous(body)
-            request.organization_id = asked.organization_id
-            organization, caller = await reader(
-                service.store,
-                asked.organization_id,
-                proven,
-                service.clock.now_ms(),
-                finds_caller=operation.finds_caller,
-            )
-            request.user_id = caller.user.user_id
-            self._rate_limit.spend(organization.id, time.monotonic())
-            reading = service.reading(organization, caller)
-            if not operation.of_version:
-                return answer(await _settled(operation.answer(reading, asked)), request.form)
-            kept = service.store.cached_answers(organization)
-            key = (operation.name, request.form)
-            if key not in kept:
-                kept[key] = answer(await _settled(operation.answer(reading, asked)), request.form)
-            return kept[key]
+            return self._answer_query(operation, request, receive)
         assert isinstance(operation, ActivityOperation)
-        submission = read_submission(operation, body)
-        request.organization_id = submission.envelope.organization_id
-        organization, caller = await submitter(
-            service.store, request.organization_id, proven, service.clock.now_ms()
+        return self._answer_submission(operation, request, receive)
+
+    async def _answer_query(self, operation: QueryOperation, request: _Request, receive: Receive) -> bytes:
+        service = self._service
+        body = await self._body(request, receive)
+        proven = await prove(request.stamps, body, service.store)
+        asked = operation.decoder.decode(body)
+        refuse_ambiguous(body)
+        request.organization_id = asked.organization_id
+        organization, caller = await reader(
+            service.store,
+            asked.organization_id,
+            proven,
+            service.clock.now_ms(),
+            finds_caller=operation.finds_caller,
         )
         request.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
-        await NEXT_TURN
-        activity = await service.lifecycle.submit(submission, caller, organization)
+        reading = service.reading(organization, caller)
+        if not operation.of_version:
+            return answer(await _settled(operation.answer(reading, asked)), request.form)
+        kept = service.store.cached_answers(organization)
+        key = (operation.name, request.form)
+        if key not in kept:
+            kept[key] = answer(await _settled(operation.answer(reading, asked)), request.form)
+        return kept[key]
+
+    async def _answer_submission(self, operation: ActivityOperation, request: _Request, receive: Receive) -> bytes:
+        service = self._service
+        body = await self._body(request, receive)
+        with service.store.commit_coming() as coming:
+            proven = await prove(request.stamps, body, service.store)
+            submission = read_submission(operation, body)
+            request.organization_id = submission.envelope.organization_id
+            organization, caller = await submitter(
+                service.store, request.organization_id, proven, service.clock.now_ms()
+            )
+            request.user_id = caller.user.user_id
+            self._rate_limit.spend(organization.id, time.monotonic())
+            await NEXT_TURN
+            activity = await service.lifecycle.submit(submission, caller, organization, coming)
         request.activity_id = activity.id
         await NEXT_TURN
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
@@ -208,6 +209,17 @@ class Application:
         reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), request.form)
+
+    async def _body(self, request: _Request, receive: Receive) -> bytes:
+        """What the request's one stamp is about."""
+        settings = self.settings
+        if request.whole is not None and len(request.whole.body) <= settings.body_bytes_max:
+            body = request.whole.body
+        else:
+            body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
+        if request.repeated_stamp:
+            raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
+        return body
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:
         if path in PATHS:

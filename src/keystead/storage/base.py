@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 from keystead.activities.activity import Activity
-from keystead.activities.arrivals import Arrivals
+from keystead.activities.arrivals import Arrivals, Coming
 from keystead.activities.store import Commit, CommitOutcome, Held, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
@@ -108,7 +108,7 @@ class DatabaseStore(ABC):
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         return self._promise(_pending(commit))
 
-    def commit_coming(self) -> AbstractContextManager[None]:
+    def commit_coming(self) -> Coming:
         return self._arrivals.coming()
 
     @asynccontextmanager
