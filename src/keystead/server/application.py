@@ -57,7 +57,8 @@ class _Request:
         self.stamps: dict[bytes, bytes] = {}
         self.repeated_stamp = False
         self.announced: int | None = None
-        self.whole: Whole | None = scope.get("extensions", {}).get(WHOLE)
+        # Taken out of the scope, which it leads to: a cycle would keep every request until the next look for garbage.
+        self.whole: Whole | None = scope.get("extensions", {}).pop(WHOLE, None)
         self.form = Form.DOCUMENTED
         self.origin: bytes | None = None
         self.organization_id = self.user_id = self.activity_id = ""
