@@ -57,7 +57,7 @@ class _Request:
         self.stamps: dict[bytes, bytes] = {}
         self.repeated_stamp = False
         self.announced: int | None = None
-        # Taken out of the scope, which it leads to: a cycle would keep every request until the next look for garbage.
+        # Out of the scope, which it leads to: a cycle would keep every request until somebody looks for cycles.
         self.whole: Whole | None = scope.get("extensions", {}).pop(WHOLE, None)
         self.form = Form.DOCUMENTED
         self.origin: bytes | None = None

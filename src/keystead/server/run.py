@@ -79,7 +79,7 @@ def serve_here(
     """
     _tune_interpreter()
     service = Service(settings, signer_socket=signer_socket)
-    configuration = _configuration(Application(service), settings)
+    configuration = uvicorn_configuration(Application(service), settings)
     configuration.lifespan = "off"  # what fails before is told to the operator, not to a log
 
     async def served() -> None:
@@ -108,7 +108,7 @@ def serve_in_workers(settings: Settings, sockets: list[socket.socket], signer_so
     for name in SECRET_NAMES:
         os.environ.pop(name, None)
     os.environ[SIGNER_SOCKET] = str(signer_socket)
-    configuration = _configuration("keystead.server.run:application_of_environment", settings)
+    configuration = uvicorn_configuration("keystead.server.run:application_of_environment", settings)
     configuration.factory = True
     Multiprocess(configuration, sockets=sockets).run()
 
@@ -130,7 +130,7 @@ def _tune_interpreter() -> None:
     gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
-def _configuration(application: Application | str, settings: Settings) -> uvicorn.Config:
+def uvicorn_configuration(application: Application | str, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         application,
         interface="asgi3",
