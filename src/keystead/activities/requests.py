@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from keystead.activities.activity import ActivityOperation, IntentVersion
-from keystead.api.decoding import decoder, refuse_ambiguous
+from keystead.api.decoding import decoder, plain, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, OidcClaims
@@ -73,14 +73,16 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     Raises InvalidRequest, naming the field, for anything malformed and for a type that is not of this path.
     """
     version = operation.versions[0]
-    envelope = _read_at_once(version, body)
+    read = plain(body)
+    envelope = _read_at_once(version, body, read)
     if envelope is not None:
         intent = envelope.parameters
     else:
         envelope = _ENVELOPE.decode(body)
         version = _version_of(operation, envelope.type)
         intent = read_intent(version, envelope.parameters)
-    refuse_ambiguous(body)
+    if read is None:
+        refuse_repeated_members(body)
     return Submission(
         operation=operation,
         version=version,
@@ -129,20 +131,22 @@ def recorded_envelope(request: bytes) -> Envelope[msgspec.Raw]:
 
 def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], Asked]:
     """The envelope and the intent of a request on record, which is of this version."""
-    at_once = _read_at_once(version, request)
+    at_once = _read_at_once(version, request, None)
     if at_once is not None:
         return at_once, at_once.parameters
     envelope = recorded_envelope(request)
     return envelope, read_intent(version, envelope.parameters)
 
 
-def _read_at_once(version: IntentVersion, body: bytes) -> Envelope[Any] | None:
+def _read_at_once(version: IntentVersion, body: bytes, read: Any) -> Envelope[Any] | None:
     """The envelope with the intent in it: where long parameters end is found in no less time than what they hold.
+    `read`: what JSON says, where that has been read already.
 
     None where the body is not of this version, or not as it should be: read one after the other, they tell why.
     """
+    at_once = _at_once(version.intent)
     try:
-        envelope: Envelope[Any] = _at_once(version.intent).decode(body)
+        envelope: Envelope[Any] = at_once.decode(body) if read is None else msgspec.convert(read, at_once.type)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return envelope if envelope.type == version.activity_type else None
