@@ -6,8 +6,6 @@ Both are services in this process, on one database, with their signer here: noth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +14,12 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.keys.signer import LocalSigner
-from keystead.server.application import Application
-from keystead.server.service import Service
-from keystead.server.settings import Settings
 from tests.callers import SDK_FORM, Caller, unique
+from tests.in_process import serving
 from tests.servers import Installation
 
 DECIDING_S = 0.01
 """About what a wallet's creation takes in production. Committing is faster."""
-
-
-@asynccontextmanager
-async def serving(installation: Installation, key_file: Path) -> AsyncIterator[httpx.AsyncClient]:
-    settings = Settings(database_url=installation.database.url, master_key_file=str(key_file), log_requests=False)
-    service = Service(settings)
-    await service.open()
-    try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
-            yield http
-    finally:
-        await service.close()
 
 
 @pytest.fixture

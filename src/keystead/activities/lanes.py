@@ -11,9 +11,36 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Organization
+
+
+class Turn:
+    """Had by one at a time, in the order in which they ask. `is_free`: whoever asks now has it at once."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._in_line = 0
+
+    @property
+    def is_free(self) -> bool:
+        return not self._in_line  # a lock says that it is not held, too, when it has just been left to who waits
+
+    async def __aenter__(self) -> None:
+        self._in_line += 1
+        try:
+            await self._lock.acquire()
+        except BaseException:
+            self._in_line -= 1
+            raise
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._in_line -= 1
+        self._lock.release()
 
 
 class Lane:
@@ -21,7 +48,7 @@ class Lane:
     the store has. `foreseen` is the commit that leads to `head`."""
 
     def __init__(self) -> None:
-        self.turn = asyncio.Lock()
+        self.turn = Turn()
         self.head: Organization | None = None
         self.foreseen: asyncio.Future[CommitOutcome] | None = None
         self.travellers = 0

@@ -198,7 +198,7 @@ class Lifecycle:
         again = CommitOutcome.CONFLICT, None, None
         with self._lanes.lane(organization_id) as lane:
             committing = commit = None
-            if lane.turn.locked():
+            if not lane.turn.is_free:
                 coming.end()
             async with lane.turn:
                 head, foreseen = lane.head, lane.foreseen
