@@ -40,13 +40,13 @@ _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 def check_abi(text: str) -> None:
     """Raise InvalidRequest unless the text is a JSON array of entries whose types eth-abi can read."""
     entries: tuple[AbiEntry, ...] = _decoded(_ABI, text, "an Ethereum ABI")
-    # Nearly all parameters are of a few types without components.
+    # Nearly all parameters are of a few types without components: what is asked of each type is asked once.
     written = {parameter.type for entry in entries for parameter in entry.inputs + entry.outputs}
-    is_plain = all(map(_is_plain_abi_type, written))
+    not_plain = {one for one in written if not _is_plain_abi_type(one)}
     for index, entry in enumerate(entries):
         if not entry.name and entry.type in ("function", "event", "error"):
             raise _refused("an Ethereum ABI", f"entry {index}: a {entry.type} needs a `name`")
-        for parameter in () if is_plain else entry.inputs + entry.outputs:
+        for parameter in [one for one in entry.inputs + entry.outputs if one.type in not_plain]:
             unknown = _unknown_abi_type(parameter)
             if unknown is not None:
                 raise _refused("an Ethereum ABI", f"entry {index} ({entry.name}): unknown type {unknown[:100]!r}")
