@@ -7,7 +7,7 @@ Not here: authentication, reading bodies, the operations, opening and closing th
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
@@ -31,11 +31,11 @@ from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.activities import shown
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
-from keystead.server.bodies import Disconnected, read_body, read_past
+from keystead.server.bodies import Disconnected, read_body, read_past, too_large
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import RequestLine, RequestLog, logger
 from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
-from keystead.server.protocol import WHOLE, Whole
+from keystead.server.protocol import Whole
 from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -50,20 +50,29 @@ _SDK_AGENTS = (b"turnkey-", b"Go-http-client/")
 
 
 class _Request:
-    """One request and what becomes known of it, for the answer and for the log."""
+    """One request and what becomes known of it, for the answer and for the log. `body`, or where it comes from."""
 
-    def __init__(self, scope: Scope, forced_form: Form | None) -> None:
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        headers: Iterable[Header],
+        forced_form: Form | None,
+        body: bytes | Receive,
+    ) -> None:
+        self.started = time.perf_counter()
+        self.method = method
+        self.path = _one_slash(path)
+        self.body = body
         self.id = str(uuid_utils.uuid4())
         self.stamps: dict[bytes, bytes] = {}
         self.repeated_stamp = False
         self.announced: int | None = None
-        # Out of the scope, which it leads to: a cycle would keep every request until somebody looks for cycles.
-        self.whole: Whole | None = scope.get("extensions", {}).pop(WHOLE, None)
         self.form = Form.DOCUMENTED
         self.origin: bytes | None = None
-        self.organization_id = self.user_id = self.activity_id = ""
+        self.organization_id = self.user_id = self.activity_id = self.error = ""
         self.close = False
-        for name, value in scope["headers"]:
+        for name, value in headers:
             if name in _STAMPS:
                 self.repeated_stamp |= name in self.stamps
                 self.stamps[name] = value
@@ -93,56 +102,25 @@ class Application:
             return self._service.lifespan(receive, send)
         return self._http(scope, receive, send)
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        request = _Request(scope, self._forced_form)
-        method, path = scope["method"], _one_slash(scope["path"])
-        headers: list[Header] = []
-        error = ""
+    async def whole(self, whole: Whole) -> None:
+        """Answers a request that has arrived whole."""
         try:
-            if method == "OPTIONS":
-                status, body = HTTPStatus.NO_CONTENT, b""
-                headers = self._cors.preflight(request.origin)
-            else:
-                status, body = HTTPStatus.OK, await self._answer(method, path, request, receive)
-        except ServiceError as refused:
-            status, body, error = HTTPStatus(refused.http_status), error_answer(refused), refused.message
-            request.close = refused.http_status in (408, 413)
-            if isinstance(refused, RateLimited):
-                headers.append((b"retry-after", b"%d" % refused.retry_after_s))
+            request = _Request(whole.method, whole.path, whole.headers, self._forced_form, whole.body)
+            status, headers, body = await self._answered(request)
+            if request.close:
+                whole.keep_alive = False
+            await whole.answer(status, headers, body)
+        except BaseException:
+            whole.abandon()
+            raise
+        self._log(request, status)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _Request(scope["method"], scope["path"], scope["headers"], self._forced_form, receive)
+        try:
+            status, headers, body = await self._answered(request)
         except Disconnected:
             return
-        except Exception:  # noqa: BLE001 - the last resort: whatever it was, the caller gets an answer
-            logger.exception("a request failed by a defect of the server", extra={"request_id": request.id})
-            failure = Internal(f"internal server error ({request.id})")
-            status, body, error = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure), failure.message
-        headers += [
-            (b"content-type", b"application/json"),
-            # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
-            *([] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]),
-            (b"x-request-id", request.id.encode()),
-            *self._cors.headers(request.origin),
-        ]
-        is_answered = (
-            method == "POST"  # which is always answered with a body
-            and not request.close
-            and request.whole is not None
-            and request.whole.answer(status, headers, body)
-        )
-        if not is_answered:
-            await self._send(receive, send, request, status, headers, body)
-        if self.settings.log_requests:
-            self._log(request, method, path, status, started, error)
-
-    async def _send(
-        self,
-        receive: Receive,
-        send: Send,
-        request: _Request,
-        status: HTTPStatus,
-        headers: list[Header],
-        body: bytes,
-    ) -> None:
         if request.close:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": int(status), "headers": headers})
@@ -151,21 +129,52 @@ class Application:
         if is_unread:
             await read_past(receive, self.settings.body_timeout_s)
             await send({"type": "http.response.body", "body": b""})
+        self._log(request, status)
 
-    def _answer(self, method: str, path: str, request: _Request, receive: Receive) -> Awaitable[bytes]:
-        operation = CATALOGUE.at(path)
+    async def _answered(self, request: _Request) -> tuple[HTTPStatus, list[Header], bytes]:
+        """What to answer. Raises Disconnected."""
+        headers: list[Header] = []
+        try:
+            if request.method == "OPTIONS":
+                status, body = HTTPStatus.NO_CONTENT, b""
+                headers = self._cors.preflight(request.origin)
+            else:
+                status, body = HTTPStatus.OK, await self._answer(request)
+        except ServiceError as refused:
+            status, body, request.error = HTTPStatus(refused.http_status), error_answer(refused), refused.message
+            request.close = refused.http_status in (408, 413)
+            if isinstance(refused, RateLimited):
+                headers.append((b"retry-after", b"%d" % refused.retry_after_s))
+        except Disconnected:
+            raise
+        except Exception:  # noqa: BLE001 - the last resort: whatever it was, the caller gets an answer
+            logger.exception("a request failed by a defect of the server", extra={"request_id": request.id})
+            failure = Internal(f"internal server error ({request.id})")
+            status, body = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure)
+            request.error = failure.message
+        headers += [
+            (b"content-type", b"application/json"),
+            # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
+            *([] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]),
+            (b"x-request-id", request.id.encode()),
+            *self._cors.headers(request.origin),
+        ]
+        return status, headers, body
+
+    def _answer(self, request: _Request) -> Awaitable[bytes]:
+        operation = CATALOGUE.at(request.path)
         if operation is None:
-            return self._answer_elsewhere(method, path)
-        if method != "POST":
-            raise MethodNotAllowed(f"{method} {path}: this path is answered to POST only")
+            return self._answer_elsewhere(request.method, request.path)
+        if request.method != "POST":
+            raise MethodNotAllowed(f"{request.method} {request.path}: this path is answered to POST only")
         if isinstance(operation, QueryOperation):
-            return self._answer_query(operation, request, receive)
+            return self._answer_query(operation, request)
         assert isinstance(operation, ActivityOperation)
-        return self._answer_submission(operation, request, receive)
+        return self._answer_submission(operation, request)
 
-    async def _answer_query(self, operation: QueryOperation, request: _Request, receive: Receive) -> bytes:
+    async def _answer_query(self, operation: QueryOperation, request: _Request) -> bytes:
         service = self._service
-        body = await self._body(request, receive)
+        body = await self._body(request)
         proven = await prove(request.stamps, body, service.store)
         asked = operation.decoder.decode(body)
         refuse_ambiguous(body)
@@ -188,9 +197,9 @@ class Application:
             kept[key] = answer(await _settled(operation.answer(reading, asked)), request.form)
         return kept[key]
 
-    async def _answer_submission(self, operation: ActivityOperation, request: _Request, receive: Receive) -> bytes:
+    async def _answer_submission(self, operation: ActivityOperation, request: _Request) -> bytes:
         service = self._service
-        body = await self._body(request, receive)
+        body = await self._body(request)
         with service.store.commit_coming() as coming:
             proven = await prove(request.stamps, body, service.store)
             submission = read_submission(operation, body)
@@ -211,13 +220,13 @@ class Application:
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), request.form)
 
-    async def _body(self, request: _Request, receive: Receive) -> bytes:
+    async def _body(self, request: _Request) -> bytes:
         """What the request's one stamp is about."""
-        settings = self.settings
-        if request.whole is not None and len(request.whole.body) <= settings.body_bytes_max:
-            body = request.whole.body
-        else:
-            body = await read_body(receive, request.announced, settings.body_bytes_max, settings.body_timeout_s)
+        body, settings = request.body, self.settings
+        if not isinstance(body, bytes):
+            body = await read_body(body, request.announced, settings.body_bytes_max, settings.body_timeout_s)
+        elif len(body) > settings.body_bytes_max:
+            raise too_large(settings.body_bytes_max)
         if request.repeated_stamp:
             raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
         return body
@@ -238,23 +247,23 @@ class Application:
             raise MethodNotAllowed(f"{method} {path}: this path is answered to GET only")
         return await pages[path]()
 
-    def _log(
-        self, request: _Request, method: str, path: str, status: HTTPStatus, started: float, error: str
-    ) -> None:
+    def _log(self, request: _Request, status: HTTPStatus) -> None:
+        if not self.settings.log_requests:
+            return
         self.request_log.add(
             RequestLine(
                 time=rfc3339(self._service.clock.now_ms()),
                 level="error" if status >= 500 else "info",
                 event="request",
                 request_id=request.id,
-                method=method,
-                path=path[:200],
+                method=request.method,
+                path=request.path[:200],
                 status=int(status),
-                ms=int((time.perf_counter() - started) * 1_000_000) / 1000,
+                ms=int((time.perf_counter() - request.started) * 1_000_000) / 1000,
                 organization_id=request.organization_id,
                 user_id=request.user_id,
                 activity_id=request.activity_id,
-                error=error[:500],
+                error=request.error[:500],
             )
         )
 
