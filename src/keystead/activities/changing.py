@@ -40,9 +40,8 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
     if not outcome.changes and not outcome.attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    removed = [one.account for one in outcome.attachments if isinstance(one, RemovedAccount)]
-    known = _found_by(organization, outcome.changes) | account_lookups(removed)
-    found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments)
+    known = _found_by(organization, outcome.changes) | _accounts_found_by(outcome.attachments, RemovedAccount)
+    found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments, NewAccount)
     return OrganizationChange(
         before=organization.version,
         after=after,
@@ -64,27 +63,26 @@ def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
         after=founded.organization,
         changes=changes,
         attachments=founded.attachments,
-        lookups=_found_by(founded.organization, changes) | _accounts_found_by(founded.attachments),
+        lookups=_found_by(founded.organization, changes) | _accounts_found_by(founded.attachments, NewAccount),
     )
 
 
 def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
     """By what those whom these changes touch can be found in this version of the organization."""
-    touched, by_name = set(), False
+    found: set[Lookup] = set()
     for change in changes:
-        match change:
-            case Put(User() as user):
-                touched.add(user.user_id)
-            case Remove(kind, id_) if kind is User:
-                touched.add(id_)
-            case Put(Profile()):
-                by_name = True
-    if not touched and not by_name:
-        return frozenset()
-    users = [organization.users[user_id] for user_id in touched if user_id in organization.users]
-    found = frozenset(lookup for user in users for lookup in lookups(user))
-    return found | {name_lookup(organization.profile.name)} if by_name else found
+        record = change.record if isinstance(change, Put) else None
+        if isinstance(record, Profile):
+            found.add(name_lookup(organization.profile.name))
+        elif isinstance(record, User):
+            found |= lookups(organization.users.get(record.user_id))
+        elif isinstance(change, Remove) and change.kind is User:
+            found |= lookups(organization.users.get(change.id))
+    return frozenset(found)
 
 
-def _accounts_found_by(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
-    return account_lookups(one.account for one in attachments if isinstance(one, NewAccount))
+def _accounts_found_by(
+    attachments: Iterable[Attachment], kind: type[NewAccount | RemovedAccount]
+) -> frozenset[Lookup]:
+    accounts = [one.account for one in attachments if isinstance(one, kind)]
+    return account_lookups(accounts) if accounts else frozenset()

@@ -184,9 +184,12 @@ def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatu
 
 def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
     """The statuses of the submitter, whose approval may have lapsed, and of everybody else whose vote counts."""
-    voters = dict.fromkeys((case.submitter_id, *(proof.user_id for proof in case.proofs)))
-    found = (mfa_status(case, organization, user_id) for user_id in voters)
-    return [status for status in found if status is not None]
+    statuses = []
+    for user_id in dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs])):
+        status = mfa_status(case, organization, user_id)
+        if status is not None:
+            statuses.append(status)
+    return statuses
 
 
 def lacks_proofs(case: Case, organization: Organization, judgement: Judgement) -> bool:
@@ -194,7 +197,10 @@ def lacks_proofs(case: Case, organization: Organization, judgement: Judgement) -
 
     What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
     """
-    lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
+    statuses = mfa_statuses(case, organization)
+    if not statuses:
+        return False
+    lacking = [status.user_id for status in statuses if not status.satisfied]
     return case.submitter_id in lacking or (bool(lacking) and judgement.verdict is not Verdict.ALLOW)
 
 

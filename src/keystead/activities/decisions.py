@@ -8,6 +8,7 @@ Not here: whose turn it is and when to try again (`lifecycle`), what is allowed 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -317,7 +318,8 @@ def execution_of(
     case: Case, organization: Organization, limits: Limits, signer: Signer, new_id: Callable[[], str]
 ) -> Execution:
     """What the execution of this case gets: also what was gathered, if its operation gathers."""
-    common = Execution(
+    kind = Execution if case.operation.gather is None else partial(Informed, gathered=case.gathered)
+    return kind(
         organization=organization,
         submitter_id=case.submitter_id,
         identities=case.identities,
@@ -326,9 +328,6 @@ def execution_of(
         signer=signer,
         new_id=new_id,
     )
-    if case.operation.gather is None:
-        return common
-    return Informed(**msgspec.structs.asdict(common), gathered=case.gathered)
 
 
 def _event_judged(judgement: Judgement, *, lacks_proofs: bool) -> Event:

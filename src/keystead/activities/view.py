@@ -34,12 +34,6 @@ def view(
         envelope, intent = submission.envelope, submission.intent
     else:
         envelope, intent = recorded_request(version, activity.request)
-    mine = next((vote for vote in activity.votes if vote.user_id == user_id), None)
-    has_approved = (
-        mine is not None
-        and mine.selection is VoteSelection.APPROVED
-        and mine.created_at.epoch_ms >= activity.approvals_since_ms
-    )
     open_to_vote = may_vote and not is_final(activity.status)
     return records.Activity(
         id=activity.id,
@@ -52,9 +46,19 @@ def view(
         votes=activity.votes,
         app_proofs=activity.app_proofs or None,
         fingerprint=activity.fingerprint,
-        can_approve=open_to_vote and (lacks_proofs or not has_approved),
+        can_approve=open_to_vote and (lacks_proofs or not _has_approved(activity, user_id)),
         can_reject=open_to_vote,
         created_at=records.Timestamp.from_ms(activity.created_at_ms),
         updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
         failure=activity.failure,
+    )
+
+
+def _has_approved(activity: Activity, user_id: str) -> bool:
+    """Whether the user's vote is an approval that has not lapsed."""
+    return any(
+        vote.user_id == user_id
+        and vote.selection is VoteSelection.APPROVED
+        and vote.created_at.epoch_ms >= activity.approvals_since_ms
+        for vote in activity.votes
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from http import HTTPStatus
 from typing import Any
 
 import uuid_utils
@@ -123,25 +122,25 @@ class Application:
             return
         if request.close:
             headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": int(status), "headers": headers})
-        is_unread = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        is_unread = status == 413
         await send({"type": "http.response.body", "body": body, "more_body": is_unread})
         if is_unread:
             await read_past(receive, self.settings.body_timeout_s)
             await send({"type": "http.response.body", "body": b""})
         self._log(request, status)
 
-    async def _answered(self, request: _Request) -> tuple[HTTPStatus, list[Header], bytes]:
+    async def _answered(self, request: _Request) -> tuple[int, list[Header], bytes]:
         """What to answer. Raises Disconnected."""
         headers: list[Header] = []
         try:
             if request.method == "OPTIONS":
-                status, body = HTTPStatus.NO_CONTENT, b""
+                status, body = 204, b""
                 headers = self._cors.preflight(request.origin)
             else:
-                status, body = HTTPStatus.OK, await self._answer(request)
+                status, body = 200, await self._answer(request)
         except ServiceError as refused:
-            status, body, request.error = HTTPStatus(refused.http_status), error_answer(refused), refused.message
+            status, body, request.error = refused.http_status, error_answer(refused), refused.message
             request.close = refused.http_status in (408, 413)
             if isinstance(refused, RateLimited):
                 headers.append((b"retry-after", b"%d" % refused.retry_after_s))
@@ -150,12 +149,12 @@ class Application:
         except Exception:  # noqa: BLE001 - the last resort: whatever it was, the caller gets an answer
             logger.exception("a request failed by a defect of the server", extra={"request_id": request.id})
             failure = Internal(f"internal server error ({request.id})")
-            status, body = HTTPStatus.INTERNAL_SERVER_ERROR, error_answer(failure)
+            status, body = 500, error_answer(failure)
             request.error = failure.message
         headers += [
             (b"content-type", b"application/json"),
             # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
-            *([] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]),
+            *([] if status == 204 else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", request.id.encode()),
             *self._cors.headers(request.origin),
         ]
@@ -247,7 +246,7 @@ class Application:
             raise MethodNotAllowed(f"{method} {path}: this path is answered to GET only")
         return await pages[path]()
 
-    def _log(self, request: _Request, status: HTTPStatus) -> None:
+    def _log(self, request: _Request, status: int) -> None:
         if not self.settings.log_requests:
             return
         self.request_log.add(
@@ -258,7 +257,7 @@ class Application:
                 request_id=request.id,
                 method=request.method,
                 path=request.path[:200],
-                status=int(status),
+                status=status,
                 ms=int((time.perf_counter() - request.started) * 1_000_000) / 1000,
                 organization_id=request.organization_id,
                 user_id=request.user_id,

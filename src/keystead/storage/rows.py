@@ -194,7 +194,7 @@ def _activity_row(activity: Activity) -> Row:
 def _activity_changes(activity: Activity) -> Row:
     """The columns of ACTIVITY_CHANGES."""
     return (
-        activity.status.value,
+        str(activity.status),
         _encode(activity.result),
         _encode(activity.app_proofs) if activity.app_proofs else None,
         _encode(activity.failure) if activity.failure is not None else None,
@@ -216,7 +216,7 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
             vote.activity_id,
             vote.user_id,
             vote.id,
-            vote.selection.value,
+            str(vote.selection),
             None if message == activity.request else message,
             vote.public_key,
             vote.signature,
@@ -269,8 +269,8 @@ def _account_row(organization_id: str, account: WalletAccount, normalized_path: 
         account.wallet_account_id,
         account.wallet_id,
         normalized_path,
-        account.curve.value,
-        account.address_format.value,
+        str(account.curve),
+        str(account.address_format),
         stored_form(account.address_format, account.address),
         account.name,
         exported,
@@ -281,7 +281,7 @@ def _account_row(organization_id: str, account: WalletAccount, normalized_path: 
 def _lookup_row(organization: Organization, lookup: Lookup) -> Row:
     """All of its columns are its key."""
     parent_id = organization.profile.parent_id or ""
-    return (lookup.kind.value, lookup.value, parent_id, organization.id, lookup.holder_id)
+    return (str(lookup.kind), lookup.value, parent_id, organization.id, lookup.holder_id)
 
 
 def change_from(kind: str, id_: str, body: bytes) -> Change:
