@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from tests.servers import Installation, Server, found_installation
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 PATH = "/public/v1/submit/create_smart_contract_interface"
-LARGE = "[" + " " * 300_000 + "]"
+LARGE = json.dumps([{"type": "function", "name": secrets.token_hex(150_000)}])
+"""At random, so that it takes as much room in the database."""
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.storage.base import DatabaseStore
-from tests.storage.samples import a_proof, a_vote, an_activity, an_interface, an_organization
+from tests.storage.samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
 
 
 async def founded(store: DatabaseStore) -> Road:
@@ -53,7 +53,7 @@ class Road:
         if not changes and not attachments:
             interface = an_interface()
             changes = (interface,)
-            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + "y" * padding),)
+            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + unpackable(padding)),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         change = self.change(activity, *changes, attachments=attachments)
         return Commit(organization_id=self.head.id, activity=activity, change=change)

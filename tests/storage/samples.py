@@ -222,11 +222,16 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
     return founded(new_id(), Version(1, new_id()), records)
 
 
+def unpackable(length: int) -> str:
+    """So many characters that take as much room in the database."""
+    return secrets.token_hex(length // 2)
+
+
 def an_activity(organization: Organization, *, fingerprint: str | None = None, padding: int = 0) -> Activity:
     """Completed, with the vote of its submitter."""
     activity_id = new_id()
     user = organization.users_in_order()[0]
-    request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": "x" * padding}).encode()
+    request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": unpackable(padding)}).encode()
     return Activity(
         id=activity_id,
         organization_id=organization.id,

@@ -203,19 +203,19 @@ class DatabaseStore(ABC):
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
         found = await self._select(self._reads.interface_texts, organization_id=organization_id)
-        return {interface_id: text.decode() for interface_id, text in found}
+        return {interface_id: rows.text_from(text) for interface_id, text in found}
 
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
         found = await self._select(
             self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
         )
-        return found[0][0].decode() if found else None
+        return rows.text_from(found[0][0]) if found else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         found = await self._select(
             self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
         )
-        return {interface_id: text.decode() for interface_id, text in found}
+        return {interface_id: rows.text_from(text) for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         found = await self._accounts_with_address(organization_id, address)

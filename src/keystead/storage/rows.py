@@ -52,6 +52,7 @@ from keystead.organizations.organization import (
     Remove,
     records_of,
 )
+from keystead.storage.packing import packed, unpacked
 from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
 
 _encode = msgspec.json.Encoder().encode
@@ -186,7 +187,7 @@ def _activity_row(activity: Activity) -> Row:
         activity.type,
         activity.submitter_id,
         activity.created_at_ms,
-        activity.request,
+        packed(activity.request),
         *_activity_changes(activity),
     )
 
@@ -217,7 +218,7 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
             vote.user_id,
             vote.id,
             str(vote.selection),
-            None if message == activity.request else message,
+            None if message == activity.request else packed(message),
             vote.public_key,
             vote.signature,
             vote.scheme,
@@ -254,7 +255,7 @@ def _attachment_row(
 ) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
-            return "interface_text", (organization_id, contract_interface_id, text.encode())
+            return "interface_text", (organization_id, contract_interface_id, packed(text.encode()))
         case NewAccount(account, normalized_path):
             return "wallet_account", _account_row(organization_id, account, normalized_path, exported=False)
         case ChangedAccount(account, normalized_path, exported):
@@ -313,6 +314,11 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
     )
 
 
+def text_from(kept: bytes) -> str:
+    """An interface's text."""
+    return unpacked(kept).decode()
+
+
 def account_from(row: Sequence[Any]) -> WalletAccount:
     return _account_decoder.decode(row[0])
 
@@ -343,7 +349,7 @@ def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
         user=_voter_decoder.decode(voter),
         activity_id=activity.id,
         selection=VoteSelection(selection),
-        message=(activity.request if message is None else message).decode(),
+        message=(activity.request if message is None else unpacked(message)).decode(),
         public_key=public_key,
         signature=signature,
         scheme=scheme,
@@ -376,7 +382,7 @@ def _activity_from(row: Sequence[Any]) -> Activity:
         type=activity_type,
         status=ActivityStatus(status),
         fingerprint=fingerprint,
-        request=request,
+        request=unpacked(request),
         result=_result_decoder.decode(result),
         votes=(),
         app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),
