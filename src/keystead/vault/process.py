@@ -13,12 +13,13 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, cast
 
 import msgspec
 import uvloop
 
+from keystead.activities.arrivals import Arrivals
 from keystead.api.errors import Internal, ServiceError
 from keystead.api.rendering import rfc3339
 from keystead.keys.custody import TokenKeyName, opened
@@ -51,13 +52,15 @@ def unlocked(master: Master, server_keys: ServerKeys) -> LocalSigner:
 
 
 class _Caller(asyncio.Protocol):
-    """One connection of a server process: its calls run at once, each answered when it is done."""
+    """One connection of a server process: its calls run at once. Each is answered when it is done, in one writing
+    with those that are done at the same time: the server would wake for each, and take the core that they share."""
 
     def __init__(self, master: Master, may_connect: Callable[[socket.socket], bool]) -> None:
         self._master = master
         self._may_connect = may_connect
         self._signer: LocalSigner | None = None
         self._frames = Frames()
+        self._answers: Arrivals[bytes] = Arrivals(self._send)
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused = False
 
@@ -102,8 +105,11 @@ class _Caller(asyncio.Protocol):
         except Exception as failure:  # noqa: BLE001 - a call must not end the process; its text may hold secrets
             _complain(f"failed at {name} with {type(failure).__name__}")
             frame = refusal_frame(number, failure)
+        self._answers.add(frame)
+
+    def _send(self, frames: Sequence[bytes]) -> None:
         if not self._transport.is_closing():
-            self._transport.write(frame)
+            self._transport.write(b"".join(frames))
 
     async def _done(self, name: str, arguments: msgspec.Raw) -> Any:
         call = calls().get(name)
