@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from keystead.server.application import Application
 from keystead.server.protocol import Whole
+from keystead.server.service import Service
+from keystead.server.settings import Settings
 from tests.callers import Caller
 from tests.servers import Server
 
@@ -223,3 +226,20 @@ async def test_who_is_slow_to_read_is_sent_no_more_until_then() -> None:
     await answering
     assert sent == [b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx"]
     assert whole.response_complete
+
+
+@pytest.mark.anyio
+async def test_who_will_get_no_answer_does_not_wait_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a server stops that could not finish in time."""
+
+    async def stopped(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    closed: list[bool] = []
+    transport = SimpleNamespace(close=lambda: closed.append(True))
+    protocol: Any = SimpleNamespace(transport=transport, cycle=None)
+    monkeypatch.setattr(Application, "_answered", stopped)
+    application = Application(Service(Settings(database_url="sqlite:///unused", log_requests=False)))
+    with pytest.raises(asyncio.CancelledError):
+        await application.whole(Whole(protocol, "POST", "/", [], b"{}", keep_alive=True))
+    assert closed == [True]
