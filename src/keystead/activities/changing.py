@@ -69,20 +69,19 @@ def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
 
 def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
     """By what those whom these changes touch can be found in this version of the organization."""
-    found: set[Lookup] = set()
+    found, users = set[Lookup](), organization.users
     for change in changes:
-        record = change.record if isinstance(change, Put) else None
-        if isinstance(record, Profile):
-            found.add(name_lookup(organization.profile.name))
-        elif isinstance(record, User):
-            found |= lookups(organization.users.get(record.user_id))
-        elif isinstance(change, Remove) and change.kind is User:
-            found |= lookups(organization.users.get(change.id))
+        match change:
+            case Put(Profile()):
+                found.add(name_lookup(organization.profile.name))
+            case Put(User(user_id=user_id)) if user_id in users:
+                found |= lookups(users[user_id])
+            case Remove(kind, user_id) if kind is User and user_id in users:
+                found |= lookups(users[user_id])
     return frozenset(found)
 
 
 def _accounts_found_by(
     attachments: Iterable[Attachment], kind: type[NewAccount | RemovedAccount]
 ) -> frozenset[Lookup]:
-    accounts = [one.account for one in attachments if isinstance(one, kind)]
-    return account_lookups(accounts) if accounts else frozenset()
+    return account_lookups(one.account for one in attachments if isinstance(one, kind))

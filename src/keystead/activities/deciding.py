@@ -184,12 +184,8 @@ def mfa_status(case: Case, organization: Organization, user_id: str) -> MfaStatu
 
 def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
     """The statuses of the submitter, whose approval may have lapsed, and of everybody else whose vote counts."""
-    statuses = []
-    for user_id in dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs])):
-        status = mfa_status(case, organization, user_id)
-        if status is not None:
-            statuses.append(status)
-    return statuses
+    voters = dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs]))
+    return [found for user_id in voters if (found := mfa_status(case, organization, user_id)) is not None]
 
 
 def lacks_proofs(case: Case, organization: Organization, judgement: Judgement) -> bool:
@@ -197,10 +193,7 @@ def lacks_proofs(case: Case, organization: Organization, judgement: Judgement) -
 
     What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
     """
-    statuses = mfa_statuses(case, organization)
-    if not statuses:
-        return False
-    lacking = [status.user_id for status in statuses if not status.satisfied]
+    lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
     return case.submitter_id in lacking or (bool(lacking) and judgement.verdict is not Verdict.ALLOW)
 
 

@@ -35,10 +35,8 @@ class Lookup(msgspec.Struct, frozen=True):
     holder_id: str
 
 
-def lookups(user: User | None) -> frozenset[Lookup]:
-    """Every value by which this user, if any, can be found. E-mail addresses are compared in lower case."""
-    if user is None:
-        return frozenset()
+def lookups(user: User) -> frozenset[Lookup]:
+    """Every value by which this user can be found. E-mail addresses are compared in lower case."""
     found = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
     found += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
     found += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]

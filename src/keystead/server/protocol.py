@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -20,8 +20,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from keystead.api.errors import HeadersTooLarge, InvalidRequest, RequestTimeout, ServiceError
 from keystead.api.identifiers import new_id
 from keystead.api.rendering import error_answer, rfc3339
-from keystead.server.logs import RequestLine, RequestLog
-from keystead.server.settings import Settings
+from keystead.server.logs import RequestLine
+
+if TYPE_CHECKING:
+    from keystead.server.application import Application
 
 _OF_AN_OFFER = frozenset({b"upgrade", b"connection", b"http2-settings"})
 
@@ -34,6 +36,7 @@ class Whole:
     """
 
     __slots__ = ("_protocol", "body", "headers", "keep_alive", "method", "path", "response_complete")
+    response_started = False  # nothing is sent before all is
 
     def __init__(
         self,
@@ -85,16 +88,6 @@ class Whole:
             self._protocol.cycle = None
 
 
-class Application(Protocol):
-    """What a LimitedProtocol needs of the application, beside ASGI."""
-
-    settings: Settings
-    request_log: RequestLog
-
-    def whole(self, request: Whole) -> Coroutine[Any, Any, None]:
-        """Answers or abandons it."""
-
-
 class LimitedProtocol(HttpToolsProtocol):
     """Refuses headers that are too large or not complete in time; the limits are the application's settings.
 
@@ -106,7 +99,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._application = cast(Application, self.config.loaded_app)
+        self._application: Application = self.config.loaded_app
         settings = self._application.settings
         self._request_log = self._application.request_log
         self._header_bytes_max = settings.header_bytes_max
@@ -146,7 +139,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self._parts is not None:
-            self._take_in_parts()
+            self._take_in_parts(self._parts)
         if not self._reading_headers:
             if self._framing_bytes > self._header_bytes_max:
                 self._refuse(self._too_large())
@@ -191,7 +184,7 @@ class LimitedProtocol(HttpToolsProtocol):
             if "%" not in self._path and (self.cycle is None or self.cycle.response_complete):
                 self._take_whole(self._parts)
                 return
-            self._take_in_parts()
+            self._take_in_parts(self._parts)
         if self._is_in_parts:
             super().on_message_complete()
 
@@ -210,11 +203,10 @@ class LimitedProtocol(HttpToolsProtocol):
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
-    def _take_in_parts(self) -> None:
+    def _take_in_parts(self, parts: list[bytes]) -> None:
         """Have uvicorn go on with a request whose headers are there: the rest of its body is still to come, or an
         answer that goes before its own."""
-        url, parts = self.url, self._parts or []
-        self._parts = None
+        url, self._parts = self.url, None
         self._is_in_parts = True
         super().on_message_begin()
         self.url = url
@@ -271,8 +263,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Answer without the application, which never sees this request, and close."""
         if self.transport.is_closing():
             return
-        is_answering = self.cycle is not None and not isinstance(self.cycle, Whole)
-        if is_answering and self.cycle.response_started and not self.cycle.response_complete:
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.close()
             return
         request_id, body = new_id(), error_answer(error)
