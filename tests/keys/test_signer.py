@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -17,12 +16,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from keystead.activities.ports import AccountRequest, NewWallet, Sealed, SignatureScheme, Signer, WalletKey
+from keystead.activities.ports import AccountRequest, NewWallet, Sealed, Signer
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
-from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.signer import LocalSigner
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
@@ -184,82 +183,6 @@ def test_another_organizations_data_key() -> None:
     foreign = asyncio.run(SIGNER.new_data_key("another"))
     with pytest.raises(SealBroken, match="data-key"):
         create(account(), data_key=foreign)
-
-
-class CountingMaster(MasterKey):
-    """Counts what it opens."""
-
-    __slots__ = ("opened",)
-
-    def open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
-        self.opened = getattr(self, "opened", 0) + 1
-        return super().open_data_key(sealed, organization_id)
-
-
-def test_calls_that_arrive_together_open_their_key_once() -> None:
-    master = CountingMaster.generate()
-    signer = LocalSigner(master)
-
-    async def use() -> None:
-        keys = [await new_key(signer, path) for path in ("m/0", "m/1")]
-        for turns in (1, 2):  # what one turn opened is not there in the next
-            digests = [bytes([turns, number]) * 16 for number in range(6)]
-            signed = await asyncio.gather(
-                *(signer.sign(**keys[number % 2], messages=[digest]) for number, digest in enumerate(digests))
-            )
-            for number, digest in enumerate(digests):
-                (one,) = signed[number]
-                der = encode_dss_signature(int.from_bytes(one.r), int.from_bytes(one.s))
-                assert coincurve.PublicKey(keys[number % 2]["key"].public_key).verify(der, digest, hasher=None)
-            assert master.opened == 2 + 2 * turns
-
-    asyncio.run(use())
-
-
-@pytest.mark.parametrize("instead", ["organization_id", "data_key", "wallet_id", "sealed"])
-def test_a_key_that_is_open_opens_for_nobody_else(instead: str) -> None:
-    async def use() -> None:
-        mine, foreign = await new_key(SIGNER, "m/0"), await new_key(SIGNER, "m/0", "another")
-        other = dict(mine)
-        if instead in ("organization_id", "data_key"):
-            other[instead] = foreign[instead]
-        else:
-            foreign_key = {"wallet_id": "another", "sealed": foreign["key"].sealed}
-            other["key"] = msgspec.structs.replace(mine["key"], **{instead: foreign_key[instead]})
-        signatures, refused = await asyncio.gather(
-            SIGNER.sign(**mine, messages=[bytes(32)]),
-            SIGNER.sign(**other, messages=[bytes(32)]),
-            return_exceptions=True,
-        )
-        assert isinstance(signatures, tuple)
-        assert isinstance(refused, SealBroken)
-
-    asyncio.run(use())
-
-
-async def new_key(signer: LocalSigner, path: str, organization_id: str = ORGANIZATION) -> dict[str, Any]:
-    """What signs with an account of a new wallet."""
-    data_key = await signer.new_data_key(organization_id)
-    wallet = await signer.create_wallet(
-        organization_id=organization_id,
-        data_key=data_key,
-        wallet_id=WALLET,
-        mnemonic_length=12,
-        accounts=[account(path)],
-    )
-    key = WalletKey(
-        wallet_id=WALLET,
-        sealed=wallet.sealed_mnemonic,
-        curve=Curve.SECP256K1,
-        path=path,
-        public_key=bytes.fromhex(wallet.accounts[0].public_key),
-    )
-    return {
-        "organization_id": organization_id,
-        "data_key": data_key,
-        "key": key,
-        "scheme": SignatureScheme.ECDSA,
-    }
 
 
 def test_seeded_entropy_repeats_addresses_and_nothing_else() -> None:

@@ -27,3 +27,8 @@ def signer_process(key_file: Path) -> Iterator[SignerProcess]:
     with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
         process.wait_until_ready()
         yield process
+
+
+def pid_of(process: SignerProcess) -> int:
+    assert process._process is not None
+    return process._process.pid

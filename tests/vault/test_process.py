@@ -36,7 +36,7 @@ from keystead.vault import remote
 from keystead.vault.calls import FRAME_BYTES_MAX, ServerKeys, WrongMasterKey, calls, request_frame
 from keystead.vault.remote import Channel, remote_signer
 from keystead.vault.supervision import SignerProcess
-from tests.vault.conftest import MASTER_KEY
+from tests.vault.conftest import MASTER_KEY, pid_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who is there")
 
@@ -141,11 +141,6 @@ def test_many_calls_at_once(signer_process: SignerProcess) -> None:
 
     for number, sealed in enumerate(asked(signer_process, use)):
         MASTER_KEY.open_data_key(sealed, f"{number}")
-
-
-def pid_of(process: SignerProcess) -> int:
-    assert process._process is not None
-    return process._process.pid
 
 
 def test_killed_again_and_again(signer_process: SignerProcess) -> None:

@@ -1,8 +1,7 @@
 """The signer in the process of the server: makes wallets and keys, derives accounts, signs.
 
-The only door to plaintext key material. What is opened serves one call, or calls to sign with one key that arrive
-together, and is then dropped. Of wallets, only public keys are kept. Not here: whether a caller may ask, and where
-sealed values are stored.
+The only door to plaintext key material. What is opened serves one call and is then dropped. Of wallets, only public
+keys are kept. Not here: whether a caller may ask, and where sealed values are stored.
 """
 
 from __future__ import annotations
@@ -81,7 +80,6 @@ class LocalSigner:
         self._master_key = master_key
         self._entropy = entropy
         self._parents = KnownParents()
-        self._this_turn: dict[tuple[str, Sealed, SigningKey], bytes] = {}
         self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, PROOF_KEY_CONTEXT))
         self._bundle_key = None
         if bundle_key is not None:
@@ -186,26 +184,13 @@ class LocalSigner:
         messages: Sequence[bytes],
     ) -> tuple[Signature, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the key."""
-        private_key = self._opened_this_turn(organization_id, data_key, key)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        private_key = opened_key(opened, organization_id, key, self._parents)
         try:
             return sign(key.curve, private_key, scheme, messages, public_key=key.public_key)
         except SignatureUnverified as wrong:
-            # A parent's key may have come out wrong, or this one, and would be wrong the next time, too.
-            self._parents.forget()
-            self._this_turn.clear()
+            self._parents.forget()  # one of them may have come out wrong, and would be wrong the next time, too
             raise Internal(wrong.message) from None
-
-    def _opened_this_turn(self, organization_id: str, data_key: Sealed, key: SigningKey) -> bytes:
-        """The private key. Calls that arrive together are often by one key: it is opened once for them, and dropped
-        before the event loop takes what comes next."""
-        place = (organization_id, data_key, key)
-        private_key = self._this_turn.get(place)
-        if private_key is None:
-            opened = self._master_key.open_data_key(data_key, organization_id)
-            private_key = opened_key(opened, organization_id, key, self._parents)
-            asyncio.get_running_loop().call_soon(self._this_turn.clear)
-            self._this_turn[place] = private_key
-        return private_key
 
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""

@@ -1,7 +1,7 @@
 """The signer as the server processes see it: a protocol's methods, each a request over one Unix connection.
 
-Here: connecting, several requests in flight, trying again. Not here: what crosses (`calls`), the other side
-(`process`).
+Here: connecting, several requests in flight, trying again. Not here: what crosses (`calls`), which calls cross as
+one (`together`), the other side (`process`).
 
 A call leaves nothing behind in the signer, so one that got no answer is made again, once, on a new connection; its
 first result, if there was one, reached nobody.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -20,8 +20,19 @@ import msgspec
 from keystead.activities.arrivals import Arrivals
 from keystead.activities.ports import Signer
 from keystead.api.errors import Unavailable
-from keystead.vault.calls import BadFrame, Call, Frames, ServerKeys, calls, read_answer, refusal_of, request_frame
+from keystead.vault.calls import (
+    Answer,
+    BadFrame,
+    Call,
+    Frames,
+    ServerKeys,
+    calls,
+    read_answer,
+    refusal_of,
+    request_frame,
+)
 from keystead.vault.peers import peer_of
+from keystead.vault.together import Asked, Crossing, alone, crossings
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, with waiting for a signer that is being started again."""
@@ -39,7 +50,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
-        self._waiting: dict[int, asyncio.Future[bytes | msgspec.Raw]] = {}
+        self._waiting: dict[int, Crossing] = {}
         self._number = 0
         self._loop = asyncio.get_running_loop()
         self._arrivals = Arrivals(self._send)  # waking the signer costs as much as a signature
@@ -55,26 +66,17 @@ class _Connection(asyncio.Protocol):
         try:
             for frame in self._frames.taken(data):
                 answer = read_answer(frame)
-                future = self._waiting.pop(answer.number, None)
-                if future is None or future.done():  # its caller gave up
-                    continue
-                if answer.refused:
-                    future.set_exception(refusal_of(answer))
-                else:
-                    future.set_result(answer.body)
+                if crossing := self._waiting.get(answer.number):
+                    self._give(answer, crossing)
+                    del self._waiting[answer.number]
         except (BadFrame, msgspec.MsgspecError, KeyError):
             self.close()
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
         waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(_Lost())
-
-    def _send(self, frames: Sequence[bytes]) -> None:
-        if self._transport is not None:
-            self._transport.write(b"".join(frames))
+        for crossing in waiting.values():
+            _fail(crossing.asked, _Lost)
 
     def close(self) -> None:
         if self._transport is not None:
@@ -82,20 +84,62 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
         """Raises whatever the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
-        if self._transport is None or self._transport.is_closing():
+        if not self.is_open:
             raise _Lost
-        self._number += 1
-        number = self._number
-        frame = request_frame(number, call, arguments)
-        self._waiting[number] = future = self._loop.create_future()
-        self._arrivals.add(frame)
+        asked = Asked(call, arguments, self._loop.create_future())
+        self._arrivals.add(asked)
         # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
-        timer = self._loop.call_at(deadline, _give_up, future)
+        timer = self._loop.call_at(deadline, _give_up, asked.result)
         try:
-            return call.result.decode(await future)
+            return await asked.result
+        except (TimeoutError, asyncio.CancelledError):
+            self._forget(asked)
+            raise
         finally:
             timer.cancel()
-            self._waiting.pop(number, None)
+
+    def _send(self, asked: Sequence[Asked]) -> None:
+        self._write(crossings(one for one in asked if not one.result.done()))
+
+    def _write(self, sent: Iterable[Crossing]) -> None:
+        frames: list[bytes] = []
+        for crossing in sent:
+            if self._transport is None:
+                _fail(crossing.asked, _Lost)
+                continue
+            self._number += 1
+            try:
+                frames.append(request_frame(self._number, crossing.call, crossing.arguments))
+            except Exception as failure:  # noqa: BLE001 - it is raised where the call was made
+                for one in crossing.asked:
+                    one.result.set_exception(failure)
+                continue
+            self._waiting[self._number] = crossing
+            for one in crossing.asked:
+                one.number = self._number
+        if self._transport is not None:
+            self._transport.write(b"".join(frames))
+
+    def _give(self, answer: Answer, crossing: Crossing) -> None:
+        if not answer.refused:
+            for one, result in zip(crossing.asked, crossing.results(answer.body), strict=True):
+                if not one.result.done():  # else its caller gave up
+                    one.result.set_result(result)
+        elif len(crossing.asked) == 1:
+            _fail(crossing.asked, lambda: refusal_of(answer))
+        else:  # perhaps for the message of only one of them
+            self._write([alone(one) for one in crossing.asked if not one.result.done()])
+
+    def _forget(self, asked: Asked) -> None:
+        crossing = self._waiting.get(asked.number)
+        if crossing is not None and all(one.result.done() for one in crossing.asked):
+            del self._waiting[asked.number]
+
+
+def _fail(asked: Iterable[Asked], failure: Callable[[], Exception]) -> None:
+    for one in asked:
+        if not one.result.done():
+            one.result.set_exception(failure())
 
 
 def _give_up(future: asyncio.Future[Any]) -> None:

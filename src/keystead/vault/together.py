@@ -1,0 +1,79 @@
+"""Calls to sign with one key that come together cross as one, and each caller gets the own signature back.
+
+Alone, each costs the signer's process a call to read, a key to open and an answer to write, which is as much as the
+signature. Here: which calls become one, and what of its result is whose. Not here: the connection (`remote`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.vault.calls import BadFrame, Call
+
+MESSAGE_BYTES_MAX: Final = 1_024
+"""Longer messages cross alone, so that many together still fit a frame."""
+
+
+class Asked:
+    """A call, by the arguments that are its parameters, and where its caller waits for the result."""
+
+    __slots__ = ("arguments", "call", "number", "result")
+
+    def __init__(self, call: Call, arguments: Any, result: asyncio.Future[Any]) -> None:
+        self.call = call
+        self.arguments = arguments
+        self.result = result
+        self.number = 0  # of the crossing, once there is one
+
+
+class Crossing(msgspec.Struct, frozen=True):
+    """What crosses as one call, for those who asked."""
+
+    call: Call
+    arguments: Any
+    asked: Sequence[Asked]
+
+    def results(self, body: msgspec.Raw) -> Sequence[Any]:
+        """What an answer's body says to each of them. Raises BadFrame, msgspec.MsgspecError."""
+        result = self.call.result.decode(body)
+        if len(self.asked) == 1:
+            return (result,)
+        if len(result) != len(self.asked):
+            raise BadFrame(f"{len(result)} signatures for {len(self.asked)} messages")
+        return [(signature,) for signature in result]
+
+
+def alone(asked: Asked) -> Crossing:
+    return Crossing(asked.call, asked.arguments, (asked,))
+
+
+def crossings(asked: Iterable[Asked]) -> list[Crossing]:
+    """Those who have one short message each signed by the same key cross together, all others alone."""
+    found: list[Crossing] = []
+    by_key: dict[Hashable, list[Asked]] = {}
+    for one in asked:
+        if _may_join(one):
+            signing = one.arguments
+            key = signing.organization_id, signing.data_key, signing.key, signing.scheme
+            by_key.setdefault(key, []).append(one)
+        else:
+            found.append(alone(one))
+    found += [alone(same[0]) if len(same) == 1 else _joined(same) for same in by_key.values()]
+    return found
+
+
+def _may_join(asked: Asked) -> bool:
+    if asked.call.name != "sign":
+        return False
+    messages = asked.arguments.messages
+    return len(messages) == 1 and len(messages[0]) <= MESSAGE_BYTES_MAX
+
+
+def _joined(same: Sequence[Asked]) -> Crossing:
+    messages = [one.arguments.messages[0] for one in same]
+    return Crossing(same[0].call, replace(same[0].arguments, messages=messages), same)
