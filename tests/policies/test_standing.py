@@ -122,7 +122,7 @@ def standing(count: int) -> tuple[list[NamedPolicy], Standing]:
 
 
 def test_kept_in_bounded_memory() -> None:
-    kept = Kept(policies_max=10)
+    kept = Kept[Standing](policies_max=2 * (4 + 10))  # each situation takes as much as ten policies
     made = [standing(4) for _ in range(3)]
     for policies, stands in made:
         kept.keep(policies, "situation", stands)
@@ -131,13 +131,21 @@ def test_kept_in_bounded_memory() -> None:
     assert found == [None, made[1][1], made[2][1]]
     assert kept.of(made[1][0], "another") is None
     assert kept.of(list(made[1][0]), "situation") is None
-    policies, stands = standing(11)
+    policies, stands = standing(19)
     kept.keep(policies, "situation", stands)
     assert all(kept.of(each, "situation") is None for each in (policies, *(one for one, _ in made)))
 
 
+def test_kept_in_bounded_memory_without_policies() -> None:
+    kept = Kept[Standing](policies_max=20)
+    none, stands = standing(0)
+    for situation in ("first", "second", "third"):
+        kept.keep(none, situation, stands)
+    assert [kept.of(none, situation) for situation in ("first", "second", "third")] == [None, stands, stands]
+
+
 def test_used_last_goes_last() -> None:
-    kept = Kept(policies_max=8)
+    kept = Kept[Standing](policies_max=2 * (4 + 10))
     first, second, third = (standing(4) for _ in range(3))
     kept.keep(first[0], "s", first[1])
     kept.keep(second[0], "s", second[1])

@@ -7,7 +7,7 @@ Here: pure functions of the organization and the activity. Not here: the rules (
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,10 +21,11 @@ from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import Asked, OidcClaims
-from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
+from keystead.api.records import Evaluation, MfaStatus, Policy, Timestamp
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.policies.facts import (
+    RECURRING,
     UNREAD_CALL,
     Approval,
     AskedActivity,
@@ -32,10 +33,12 @@ from keystead.policies.facts import (
     Facts,
     NamedPolicy,
     condition_values,
+    user_value,
     visible_params,
 )
-from keystead.policies.judgement import Judgement, Verdict, allowed_by_root_quorum, judge, may_vote
+from keystead.policies.judgement import Judgement, Verdict, allowed_by_root_quorum, judge, lasts, may_vote
 from keystead.policies.policy import compile_stored_policy
+from keystead.policies.standing import Kept
 
 COMPILED_MAX = 1_000
 """Organizations whose compiled policies are kept."""
@@ -109,7 +112,38 @@ def judged(case: Case, organization: Organization, *, fail_closed: bool) -> Judg
         approving = {proof.user_id for proof in _approvals(case, organization)}
         if (allowed := allowed_by_root_quorum(quorum, approving)) is not None:
             return allowed
-    return judge(facts(case, organization, fail_closed=fail_closed))
+    rules, alike = _compiled(organization.policies), _alike(case, organization, fail_closed=fail_closed)
+    if alike is not None and (known := _JUDGED.of(rules, alike)) is not None:
+        return known
+    found = facts(case, organization, fail_closed=fail_closed)
+    judgement = judge(found)
+    if alike is not None and lasts(found, judgement):
+        _JUDGED.keep(rules, alike, judgement)
+    return judgement
+
+
+_JUDGED = Kept[Judgement]()
+
+
+def _alike(case: Case, organization: Organization, *, fail_closed: bool) -> Hashable | None:
+    """What activities have in common that are judged alike by the same policies, if the judgement lasts: all that
+    the rules look at but the parameters and the moment. None where hardly two have it."""
+    submitter, proofs = organization.users.get(case.submitter_id), case.proofs
+    if case.operation.changes_organization or submitter is None:
+        return None
+    if len(proofs) != 1 or proofs[0].user_id != submitter.user_id:
+        return None
+    resources, proof = _resources(case, organization), proofs[0]
+    if not resources.keys() <= RECURRING:
+        return None
+    return (
+        case.activity_type,
+        fail_closed,
+        submitter.user_id in organization.profile.root_quorum.user_ids,
+        *user_value(submitter).values(),
+        *(proof.record_id, proof.type, proof.public_key, proof.credential_id),
+        *[(name, *fields.values()) for name, fields in resources.items()],
+    )
 
 
 def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts:
@@ -212,15 +246,7 @@ def evaluation(
         activity_id=activity_id,
         organization_id=organization_id,
         vote_id=vote_id,
-        policy_evaluations=tuple(
-            PolicyOutcome(
-                policy_id=each.policy_id,
-                outcome=each.outcome,
-                clause=each.clause,
-                reason=each.reason,
-            )
-            for each in judgement.evaluations
-        ),
+        policy_evaluations=judgement.outcomes,
         created_at=Timestamp.from_ms(now_ms),
         verdict=judgement.verdict.value,
         rule=judgement.rule.value,

@@ -25,8 +25,8 @@ def wallet_account_facts(account: WalletAccount) -> dict[str, Any]:
     segments = parse_path(account.path)
     return {
         "address": account.address,
-        "path_indexes": [segment & ~HARDENED for segment in segments],
-        "path_hardened": [bool(segment & HARDENED) for segment in segments],
+        "path_indexes": tuple([segment & ~HARDENED for segment in segments]),
+        "path_hardened": tuple([bool(segment & HARDENED) for segment in segments]),
     }
 
 
@@ -34,7 +34,7 @@ def private_key_facts(key: PrivateKey) -> dict[str, Any]:
     return {
         "id": key.private_key_id,
         "label": key.private_key_name,
-        "tags": list(key.private_key_tags),
+        "tags": key.private_key_tags,
         "imported": key.imported,
         "exported": key.exported,
     }

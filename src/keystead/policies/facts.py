@@ -65,6 +65,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     fail_closed: bool = False
 
 
+RECURRING: Final = frozenset({"wallet", "wallet_account", "private_key"})
+"""Resources that are on record, so that many activities are about the same one. Their fields are hashable."""
+
 UNREAD_CALL: Final = "a call that does not decode"
 """Among the resources where a call names a function of an uploaded interface and its arguments are not read. It is
 no keyword, so no policy names it. Whatever fails then might have failed because of it: such a transaction is judged

@@ -70,7 +70,15 @@ class PolicyEvaluation(msgspec.Struct, frozen=True):
     failed_closed: bool = False
 
 
-_STANDING = Kept()
+def contributes_nothing(policy: CompiledPolicy, said: PolicyEvaluation, *, fail_closed: bool) -> bool:
+    """Whether a policy said nothing that counts, and that not for its time or for who may still approve."""
+    if said.outcome is Outcome.ERROR:
+        may_deny = fail_closed and policy.effect is Effect.DENY
+        return said.clause in (Clause.CONDITION, Clause.CONSENSUS) and not may_deny
+    return said.outcome is Outcome.DENY_IMPLICIT and said.clause is Clause.CONDITION
+
+
+_STANDING = Kept[Standing]()
 
 
 class _Everybody(Mapping[str, Any]):
@@ -176,12 +184,9 @@ class Hearing:
 
     def _stands(self, policy: CompiledPolicy, said: PolicyEvaluation) -> bool:
         """Whether the policy contributes nothing, and that for what is the same in this situation."""
-        if self._varies(policy.condition):
-            return False
-        if said.outcome is Outcome.ERROR:
-            may_deny = self._facts.fail_closed and policy.effect is Effect.DENY
-            return said.clause in (Clause.CONDITION, Clause.CONSENSUS) and not may_deny
-        return said.outcome is Outcome.DENY_IMPLICIT and said.clause is Clause.CONDITION
+        return not self._varies(policy.condition) and contributes_nothing(
+            policy, said, fail_closed=self._facts.fail_closed
+        )
 
     def _varies(self, condition: Expression | Broken | None) -> bool:
         """Whether two requests in this situation may differ in what the condition reads."""

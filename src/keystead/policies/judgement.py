@@ -16,14 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.records import PolicyOutcome
 from keystead.organizations.organization import RootQuorum
+from keystead.policies.expression import Expression
 from keystead.policies.facts import Facts
-from keystead.policies.hearing import Hearing, Outcome, PolicyEvaluation
+from keystead.policies.hearing import Hearing, Outcome, PolicyEvaluation, contributes_nothing
+from keystead.policies.policy import CompiledPolicy
 from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY
 
 
@@ -48,13 +52,21 @@ class Rule(Enum):
     NONE = "nothing allows it"
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class Judgement(msgspec.Struct, frozen=True, dict=True):
     """`policy_ids` are the policies that decided, `evaluations` every policy that was looked at, in order."""
 
     verdict: Verdict
     rule: Rule
     policy_ids: tuple[str, ...] = ()
     evaluations: tuple[PolicyEvaluation, ...] = ()
+
+    @cached_property
+    def outcomes(self) -> tuple[PolicyOutcome, ...]:
+        """The evaluations as records have them."""
+        return tuple(
+            PolicyOutcome(policy_id=one.policy_id, outcome=one.outcome, clause=one.clause, reason=one.reason)
+            for one in self.evaluations
+        )
 
 
 def judge(facts: Facts) -> Judgement:
@@ -97,6 +109,24 @@ def allowed_by_root_quorum(quorum: RootQuorum, approving: set[str]) -> Judgement
     if len(approving.intersection(quorum.user_ids)) >= quorum.threshold:
         return Judgement(Verdict.ALLOW, Rule.ROOT_QUORUM)
     return None
+
+
+def lasts(facts: Facts, judgement: Judgement) -> bool:
+    """Whether every activity of this type is judged so that the same users submit and approve, with the same
+    credentials, about the same resources: nothing of it follows from the parameters, from the moment or from whose
+    own credentials are changed."""
+    return facts.owner_id is None and all(
+        _lasts(named.policy, said, fail_closed=facts.fail_closed)
+        for named, said in zip(facts.policies, judgement.evaluations, strict=False)  # none, where none was asked
+    )
+
+
+def _lasts(policy: CompiledPolicy, said: PolicyEvaluation, *, fail_closed: bool) -> bool:
+    if isinstance(policy.condition, Expression) and "params" in policy.condition.names:
+        return False
+    if said.outcome in (Outcome.ALLOW, Outcome.DENY_EXPLICIT):
+        return policy.time is None
+    return contributes_nothing(policy, said, fail_closed=fail_closed)
 
 
 def _is_own_right(facts: Facts) -> bool:

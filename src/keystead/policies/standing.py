@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
 
@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from keystead.policies.facts import NamedPolicy
     from keystead.policies.hearing import PolicyEvaluation
 
+FindingT = TypeVar("FindingT")
+
 POLICIES_KEPT: Final = 50_000
 """Of all situations together. What one policy says takes some hundred bytes."""
+
+_AS_POLICIES: Final = 10
+"""What keeping a situation takes besides, counted in policies: an organization may have none."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -34,15 +39,15 @@ class Standing(msgspec.Struct, frozen=True):
     steps: int
 
 
-class Kept:
+class Kept(Generic[FindingT]):
     """By the very same sequence of policies and by situation. What was used longest ago goes first."""
 
     def __init__(self, policies_max: int = POLICIES_KEPT) -> None:
         self._policies_max = policies_max
         self._policies = 0
-        self._kept: OrderedDict[tuple[int, Hashable], tuple[Sequence[NamedPolicy], Standing]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, Hashable], tuple[Sequence[NamedPolicy], FindingT]] = OrderedDict()
 
-    def of(self, policies: Sequence[NamedPolicy], situation: Hashable) -> Standing | None:
+    def of(self, policies: Sequence[NamedPolicy], situation: Hashable) -> FindingT | None:
         place = id(policies), situation
         kept = self._kept.get(place)
         if kept is None or kept[0] is not policies:
@@ -50,11 +55,17 @@ class Kept:
         self._kept.move_to_end(place)
         return kept[1]
 
-    def keep(self, policies: Sequence[NamedPolicy], situation: Hashable, standing: Standing) -> None:
+    def keep(self, policies: Sequence[NamedPolicy], situation: Hashable, finding: FindingT) -> None:
         place = id(policies), situation
         before = self._kept.pop(place, None)
-        self._policies += len(policies) - (0 if before is None else len(before[0]))
-        self._kept[place] = policies, standing
+        if before is not None:
+            self._policies -= _size(before[0])
+        self._policies += _size(policies)
+        self._kept[place] = policies, finding
         while self._policies > self._policies_max:
             _, (gone, _) = self._kept.popitem(last=False)
-            self._policies -= len(gone)
+            self._policies -= _size(gone)
+
+
+def _size(policies: Sequence[NamedPolicy]) -> int:
+    return len(policies) + _AS_POLICIES
