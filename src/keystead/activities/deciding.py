@@ -21,7 +21,7 @@ from keystead.activities.states import is_final
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import Asked, OidcClaims
-from keystead.api.records import Evaluation, MfaStatus, Policy, Timestamp
+from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.policies.facts import (
@@ -246,7 +246,15 @@ def evaluation(
         activity_id=activity_id,
         organization_id=organization_id,
         vote_id=vote_id,
-        policy_evaluations=judgement.outcomes,
+        policy_evaluations=tuple(
+            PolicyOutcome(
+                policy_id=each.policy_id,
+                outcome=each.outcome,
+                clause=each.clause,
+                reason=each.reason,
+            )
+            for each in judgement.evaluations
+        ),
         created_at=Timestamp.from_ms(now_ms),
         verdict=judgement.verdict.value,
         rule=judgement.rule.value,

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.records import PolicyOutcome
 from keystead.organizations.organization import RootQuorum
 from keystead.policies.expression import Expression
 from keystead.policies.facts import Facts
@@ -52,21 +50,13 @@ class Rule(Enum):
     NONE = "nothing allows it"
 
 
-class Judgement(msgspec.Struct, frozen=True, dict=True):
+class Judgement(msgspec.Struct, frozen=True):
     """`policy_ids` are the policies that decided, `evaluations` every policy that was looked at, in order."""
 
     verdict: Verdict
     rule: Rule
     policy_ids: tuple[str, ...] = ()
     evaluations: tuple[PolicyEvaluation, ...] = ()
-
-    @cached_property
-    def outcomes(self) -> tuple[PolicyOutcome, ...]:
-        """The evaluations as records have them."""
-        return tuple(
-            PolicyOutcome(policy_id=one.policy_id, outcome=one.outcome, clause=one.clause, reason=one.reason)
-            for one in self.evaluations
-        )
 
 
 def judge(facts: Facts) -> Judgement:
