@@ -25,6 +25,7 @@ from bench.organizations import (
     of_hundred_thousand_activities,
     of_ten,
     of_thousand_activities,
+    that_signs_by_many_keys,
     that_signs_payloads,
     that_signs_transactions,
 )
@@ -100,7 +101,7 @@ def _page_of_types(organization: Recorded) -> Fields:
 def _payload(organization: Signing) -> Fields:
     return {
         "parameters": {
-            "signWith": organization.address,
+            "signWith": secrets.choice(organization.addresses),
             "payload": secrets.token_hex(32),
             "encoding": "PAYLOAD_ENCODING_HEXADECIMAL",
             "hashFunction": "HASH_FUNCTION_NO_OP",
@@ -111,7 +112,7 @@ def _payload(organization: Signing) -> Fields:
 def _transaction(organization: Signing) -> Fields:
     return {
         "parameters": {
-            "signWith": organization.address,
+            "signWith": secrets.choice(organization.addresses),
             "unsignedTransaction": token_transfer().hex(),
             "type": "TRANSACTION_TYPE_ETHEREUM",
         }
@@ -146,6 +147,12 @@ UPDATE_TAG = Case(
 SIGN_RAW_PAYLOAD = Case(
     name="sign_raw_payload", path="submit/sign_raw_payload", furnishing=that_signs_payloads, fields=_payload
 )
+SIGN_BY_MANY_KEYS = Case(
+    name="sign_raw_payload by 10,000 keys",
+    path="submit/sign_raw_payload",
+    furnishing=that_signs_by_many_keys,
+    fields=_payload,
+)
 SIGN_TRANSACTION = Case(
     name="sign_transaction", path="submit/sign_transaction", furnishing=that_signs_transactions, fields=_transaction
 )
@@ -163,6 +170,7 @@ CASES = {
         _of_record("list_activities by status", _page_of_status),
         _of_record("list_activities by type and status", _page_of_types),
         SIGN_RAW_PAYLOAD,
+        SIGN_BY_MANY_KEYS,
         SIGN_TRANSACTION,
         CREATE_WALLET,
     )

@@ -21,6 +21,7 @@ from tests.clients.passkey import new_passkey
 
 WALLETS = USERS = 10
 POLICIES, FEW_POLICIES = 100, 10
+MANY_ACCOUNTS, ACCOUNTS_AT_ONCE = 10_000, 1_000
 
 ETHEREUM_ACCOUNT = {
     "curve": "CURVE_SECP256K1",
@@ -107,9 +108,9 @@ def of_hundred_policies(site: Site) -> Tagged:
 
 
 class Signing(Organization, frozen=True, kw_only=True):
-    """`address`: whose key signs, in hex with 0x."""
+    """`addresses`: whose keys sign, in hex with 0x."""
 
-    address: str
+    addresses: Sequence[str]
 
 
 def that_signs_payloads(site: Site) -> Signing:
@@ -117,6 +118,12 @@ def that_signs_payloads(site: Site) -> Signing:
     return _signing(
         site, "Payloads", "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}'"
     )
+
+
+def that_signs_by_many_keys(site: Site) -> Signing:
+    """The same, with more keys than the server keeps anything of."""
+    condition = "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet.label == 'Treasury'"
+    return _signing(site, "Many keys", condition, accounts=MANY_ACCOUNTS)
 
 
 def that_signs_transactions(site: Site) -> Signing:
@@ -134,16 +141,30 @@ def that_signs_transactions(site: Site) -> Signing:
     return _signing(site, "Transactions", condition, interface)
 
 
-def _signing(site: Site, name: str, condition: str, interface: Mapping[str, str] | None = None) -> Signing:
-    """`condition` of the policy that allows; {address} in it stands for the account's."""
+def _signing(
+    site: Site, name: str, condition: str, interface: Mapping[str, str] | None = None, accounts: int = 1
+) -> Signing:
+    """`condition` of the policy that allows; {address} in it stands for the first account's."""
     with site.sub_organization(name) as (root, _):
         if interface is not None:
             root.submit("create_smart_contract_interface", interface)
-        wallet = root.submit("create_wallet", {"walletName": "Treasury", "accounts": [ETHEREUM_ACCOUNT]})
-        (address,) = wallet["activity"]["result"]["createWalletResult"]["addresses"]
-        key = _ruled(root, condition.replace("{address}", address), FEW_POLICIES)
+        addresses = _wallet(root, accounts)
+        key = _ruled(root, condition.replace("{address}", addresses[0]), FEW_POLICIES)
         organization_id = root.whoami().organization_id
-        return Signing(id=organization_id, key=key, holds=f"{FEW_POLICIES} policies", address=address)
+        return Signing(id=organization_id, key=key, holds=f"{FEW_POLICIES} policies", addresses=addresses)
+
+
+def _wallet(root: Client, accounts: int) -> Sequence[str]:
+    """Make a wallet of so many accounts. Their addresses."""
+    planned = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/0'/0/{index}"} for index in range(accounts)]
+    made = root.submit("create_wallet", {"walletName": "Treasury", "accounts": planned[:ACCOUNTS_AT_ONCE]})
+    wallet = made["activity"]["result"]["createWalletResult"]
+    addresses = wallet["addresses"]
+    for first in range(ACCOUNTS_AT_ONCE, accounts, ACCOUNTS_AT_ONCE):
+        more = {"walletId": wallet["walletId"], "accounts": planned[first : first + ACCOUNTS_AT_ONCE]}
+        made = root.submit("create_wallet_accounts", more)
+        addresses += made["activity"]["result"]["createWalletAccountsResult"]["addresses"]
+    return list(addresses)
 
 
 class Recorded(Organization, frozen=True, kw_only=True):
