@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from keystead.activities.ports import AccountRequest, Signature, SignatureScheme, WalletKey
 from keystead.api.enums import AddressFormat, Curve, PathFormat
-from keystead.api.errors import ServiceError, Unavailable
+from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.keys.sealing import SealBroken
 from keystead.keys.signer import LocalSigner
 from keystead.vault import remote
-from keystead.vault.calls import BadFrame, ServerKeys, calls
-from keystead.vault.remote import Channel, remote_signer
+from keystead.vault.calls import ServerKeys, calls, result_frame
+from keystead.vault.remote import Channel, Connection, remote_signer
 from keystead.vault.supervision import SignerProcess
 from keystead.vault.together import MESSAGE_BYTES_MAX, Asked, Crossing, crossings
 from tests.vault.conftest import MASTER_KEY, pid_of
@@ -106,17 +106,102 @@ def test_what_is_not_one_short_message_crosses_alone(messages: list[bytes]) -> N
     assert found == [messages, [*longest, D[0]]]
 
 
-def test_as_many_signatures_as_messages() -> None:
+class KeptTransport(asyncio.Transport):
+    """Keeps what is written, and answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return False
+
+
+MADE = [Signature(r=bytes(32), s=bytes(32), v=number) for number in range(3)]
+NOT_UNDERSTOOD: dict[str, tuple[Any, type[Exception]]] = {
+    "too few": (MADE[:1], Internal),
+    "too many": (MADE, Internal),
+    "no signatures": (7, msgspec.ValidationError),
+}
+
+
+async def both_kinds() -> tuple[KeptTransport, Connection, list[asyncio.Task[Any]]]:
+    """Two calls with one key, crossing as number 1, and one with another, as number 2, all written."""
+    wire, connection = KeptTransport(), Connection()
+    connection.connection_made(wire)
+    deadline = asyncio.get_running_loop().time() + 20
+    arguments = [SIGN.parameters(**key, messages=[D[0]]) for key in (MINE, MINE, FOREIGN)]
+    asked = [asyncio.create_task(connection.ask(SIGN, each, deadline)) for each in arguments]
+    while not wire.written:  # noqa: ASYNC110 - nothing says when it is
+        await asyncio.sleep(0)
+    return wire, connection, asked
+
+
+@pytest.mark.parametrize(("answered", "raised"), NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
+def test_an_answer_that_is_none(answered: Any, raised: type[Exception]) -> None:
+    """Is an error for those whom it answers, and for nobody else."""
+
     async def run() -> None:
-        loop = asyncio.get_running_loop()
-        asked = [Asked(SIGN, SIGN.parameters(**MINE, messages=[d]), loop.create_future()) for d in D[:2]]
-        (crossing,) = crossings(asked)
-        made = [Signature(r=bytes(32), s=bytes(32), v=number) for number in range(3)]
-        body = msgspec.msgpack.encode(made[:2])
-        assert crossing.results(msgspec.Raw(body)) == [(made[0],), (made[1],)]
-        for wrong in (made, made[:1]):
-            with pytest.raises(BadFrame):
-                crossing.results(msgspec.Raw(msgspec.msgpack.encode(wrong)))
+        _, connection, asked = await both_kinds()
+        connection.data_received(result_frame(1, answered) + result_frame(2, MADE[2:]))
+        said = await asyncio.gather(*asked, return_exceptions=True)
+        assert [type(one) for one in said[:2]] == [raised, raised]
+        assert said[2] == (MADE[2],)
+        assert not connection._waiting
+
+    asyncio.run(run())
+
+
+def test_each_its_own_signature() -> None:
+    async def run() -> None:
+        _, connection, asked = await both_kinds()
+        connection.data_received(result_frame(2, MADE[2:]) + result_frame(1, MADE[:2]))
+        assert await asyncio.gather(*asked) == [(MADE[0],), (MADE[1],), (MADE[2],)]
+
+    asyncio.run(run())
+
+
+def test_as_many_signatures_as_messages_alone() -> None:
+    async def run() -> None:
+        asked = Asked(SIGN, SIGN.parameters(**MINE, messages=D[:2]), asyncio.get_running_loop().create_future())
+        (crossing,) = crossings([asked])
+        assert crossing.results(msgspec.Raw(msgspec.msgpack.encode(MADE[:2]))) == (tuple(MADE[:2]),)
+        with pytest.raises(Internal, match="made 3 signatures of 2 messages"):
+            crossing.results(msgspec.Raw(msgspec.msgpack.encode(MADE)))
+
+    asyncio.run(run())
+
+
+NO_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "no messages": {"messages": 5},
+    "no bytes": {"messages": [object()]},
+    "no data key": {"messages": [D[0]], "data_key": {}},
+}
+
+
+@pytest.mark.parametrize("instead", NO_ARGUMENTS.values(), ids=NO_ARGUMENTS)
+def test_a_call_that_cannot_cross(instead: dict[str, Any]) -> None:
+    """Fails where it is made, and is in nobody's way."""
+
+    async def run() -> None:
+        connection = Connection()
+        connection.connection_made(KeptTransport())
+        deadline = asyncio.get_running_loop().time() + 20
+        bad, good = (
+            asyncio.create_task(
+                connection.ask(SIGN, SIGN.parameters(**MINE | {"messages": [D[0]]} | one), deadline)
+            )
+            for one in (instead, {})
+        )
+        with pytest.raises(TypeError):
+            await bad
+        while not connection._waiting:  # noqa: ASYNC110 - nothing says when it is sent
+            await asyncio.sleep(0)
+        connection.data_received(result_frame(1, MADE[:1]))
+        assert await good == (MADE[0],)
 
     asyncio.run(run())
 

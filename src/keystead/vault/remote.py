@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,7 +19,7 @@ import msgspec
 
 from keystead.activities.arrivals import Arrivals
 from keystead.activities.ports import Signer
-from keystead.api.errors import Unavailable
+from keystead.api.errors import Internal, Unavailable
 from keystead.vault.calls import (
     Answer,
     BadFrame,
@@ -44,7 +44,7 @@ class _Lost(Exception):
     """The connection ended before the answer came."""
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection: numbers requests, and gives each answer to whoever waits for its number."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class _Connection(asyncio.Protocol):
         self._transport = None
         waiting, self._waiting = self._waiting, {}
         for crossing in waiting.values():
-            _fail(crossing.asked, _Lost)
+            _fail(crossing.asked, _Lost())
 
     def close(self) -> None:
         if self._transport is not None:
@@ -105,14 +105,13 @@ class _Connection(asyncio.Protocol):
         frames: list[bytes] = []
         for crossing in sent:
             if self._transport is None:
-                _fail(crossing.asked, _Lost)
+                _fail(crossing.asked, _Lost())
                 continue
             self._number += 1
             try:
                 frames.append(request_frame(self._number, crossing.call, crossing.arguments))
             except Exception as failure:  # noqa: BLE001 - it is raised where the call was made
-                for one in crossing.asked:
-                    one.result.set_exception(failure)
+                _fail(crossing.asked, failure)
                 continue
             self._waiting[self._number] = crossing
             for one in crossing.asked:
@@ -122,11 +121,16 @@ class _Connection(asyncio.Protocol):
 
     def _give(self, answer: Answer, crossing: Crossing) -> None:
         if not answer.refused:
-            for one, result in zip(crossing.asked, crossing.results(answer.body), strict=True):
+            try:
+                results = crossing.results(answer.body)
+            except (msgspec.MsgspecError, Internal) as wrong:
+                _fail(crossing.asked, wrong)
+                return
+            for one, result in zip(crossing.asked, results, strict=True):
                 if not one.result.done():  # else its caller gave up
                     one.result.set_result(result)
         elif len(crossing.asked) == 1:
-            _fail(crossing.asked, lambda: refusal_of(answer))
+            _fail(crossing.asked, refusal_of(answer))
         else:  # perhaps for the message of only one of them
             self._write([alone(one) for one in crossing.asked if not one.result.done()])
 
@@ -136,10 +140,10 @@ class _Connection(asyncio.Protocol):
             del self._waiting[asked.number]
 
 
-def _fail(asked: Iterable[Asked], failure: Callable[[], Exception]) -> None:
+def _fail(asked: Iterable[Asked], failure: Exception) -> None:
     for one in asked:
         if not one.result.done():
-            one.result.set_exception(failure())
+            one.result.set_exception(failure)
 
 
 def _give_up(future: asyncio.Future[Any]) -> None:
@@ -156,7 +160,7 @@ class Channel:
     def __init__(self, path: Path, server_keys: ServerKeys) -> None:
         self._path = path
         self._server_keys = server_keys
-        self._connection: _Connection | None = None
+        self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._unlock = calls()["unlock"]
 
@@ -190,7 +194,7 @@ class Channel:
                 break
         raise _no_answer()
 
-    async def _connected(self, deadline: float) -> _Connection:
+    async def _connected(self, deadline: float) -> Connection:
         """An open connection that the signer has accepted; waits while there is none to be had.
 
         Raises TimeoutError at the deadline, and as `Door.unlock` does.
@@ -205,9 +209,9 @@ class Channel:
                     await asyncio.sleep(_CONNECT_PAUSE_S)
             return self._connection
 
-    async def _connect(self, deadline: float) -> _Connection:
+    async def _connect(self, deadline: float) -> Connection:
         loop = asyncio.get_running_loop()
-        transport, connection = await loop.create_unix_connection(_Connection, str(self._path))
+        transport, connection = await loop.create_unix_connection(Connection, str(self._path))
         if peer_of(transport.get_extra_info("socket")).uid != os.getuid():
             transport.close()
             raise Unavailable("the signer's socket belongs to another user of this machine")

@@ -13,18 +13,25 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from keystead.vault.calls import BadFrame, Call
+from keystead.activities.ports import Signer
+from keystead.api.errors import Internal
+from keystead.vault.calls import Call
 
 MESSAGE_BYTES_MAX: Final = 1_024
 """Longer messages cross alone, so that many together still fit a frame."""
+
+_SIGN: Final = Signer.sign.__name__
 
 
 class Asked:
     """A call, by the arguments that are its parameters, and where its caller waits for the result."""
 
-    __slots__ = ("arguments", "call", "number", "result")
+    __slots__ = ("arguments", "call", "key", "number", "result")
 
     def __init__(self, call: Call, arguments: Any, result: asyncio.Future[Any]) -> None:
+        """Raises TypeError for what are no arguments of a call: later, it would be in the way of others."""
+        self.key = _key_of(call, arguments)
+        hash(self.key)
         self.call = call
         self.arguments = arguments
         self.result = result
@@ -39,13 +46,11 @@ class Crossing(msgspec.Struct, frozen=True):
     asked: Sequence[Asked]
 
     def results(self, body: msgspec.Raw) -> Sequence[Any]:
-        """What an answer's body says to each of them. Raises BadFrame, msgspec.MsgspecError."""
+        """What an answer's body says to each of them. Raises Internal, msgspec.MsgspecError."""
         result = self.call.result.decode(body)
-        if len(self.asked) == 1:
-            return (result,)
-        if len(result) != len(self.asked):
-            raise BadFrame(f"{len(result)} signatures for {len(self.asked)} messages")
-        return [(signature,) for signature in result]
+        if self.call.name == _SIGN and len(result) != len(self.arguments.messages):
+            raise Internal(f"the signer made {len(result)} signatures of {len(self.arguments.messages)} messages")
+        return (result,) if len(self.asked) == 1 else [(signature,) for signature in result]
 
 
 def alone(asked: Asked) -> Crossing:
@@ -57,21 +62,19 @@ def crossings(asked: Iterable[Asked]) -> list[Crossing]:
     found: list[Crossing] = []
     by_key: dict[Hashable, list[Asked]] = {}
     for one in asked:
-        if _may_join(one):
-            signing = one.arguments
-            key = signing.organization_id, signing.data_key, signing.key, signing.scheme
-            by_key.setdefault(key, []).append(one)
-        else:
+        if one.key is None:
             found.append(alone(one))
+        else:
+            by_key.setdefault(one.key, []).append(one)
     found += [alone(same[0]) if len(same) == 1 else _joined(same) for same in by_key.values()]
     return found
 
 
-def _may_join(asked: Asked) -> bool:
-    if asked.call.name != "sign":
-        return False
-    messages = asked.arguments.messages
-    return len(messages) == 1 and len(messages[0]) <= MESSAGE_BYTES_MAX
+def _key_of(call: Call, arguments: Any) -> Hashable | None:
+    """What those have in common who sign with one key; None for whoever crosses alone."""
+    if call.name != _SIGN or len(arguments.messages) != 1 or len(arguments.messages[0]) > MESSAGE_BYTES_MAX:
+        return None
+    return arguments.organization_id, arguments.data_key, arguments.key, arguments.scheme
 
 
 def _joined(same: Sequence[Asked]) -> Crossing:
