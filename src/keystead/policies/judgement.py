@@ -25,7 +25,6 @@ from keystead.organizations.organization import RootQuorum
 from keystead.policies.expression import Expression
 from keystead.policies.facts import Facts
 from keystead.policies.hearing import Hearing, Outcome, PolicyEvaluation, contributes_nothing
-from keystead.policies.policy import CompiledPolicy
 from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY
 
 
@@ -105,18 +104,21 @@ def lasts(facts: Facts, judgement: Judgement) -> bool:
     """Whether every activity of this type is judged so that the same users submit and approve, with the same
     credentials, about the same resources: nothing of it follows from the parameters, from the moment or from whose
     own credentials are changed."""
-    return facts.owner_id is None and all(
-        _lasts(named.policy, said, fail_closed=facts.fail_closed)
-        for named, said in zip(facts.policies, judgement.evaluations, strict=False)  # none, where none was asked
-    )
-
-
-def _lasts(policy: CompiledPolicy, said: PolicyEvaluation, *, fail_closed: bool) -> bool:
-    if isinstance(policy.condition, Expression) and "params" in policy.condition.names:
+    if facts.owner_id is not None:
         return False
-    if said.outcome in (Outcome.ALLOW, Outcome.DENY_EXPLICIT):
-        return policy.time is None
-    return contributes_nothing(policy, said, fail_closed=fail_closed)
+    for named, said in zip(facts.policies, judgement.evaluations, strict=False):  # none, where none was asked
+        policy = named.policy
+        if isinstance(policy.condition, Expression) and "params" in policy.condition.names:
+            return False
+        if said.outcome in _APPLIES:
+            if policy.time is not None:
+                return False
+        elif not contributes_nothing(policy, said, fail_closed=facts.fail_closed):
+            return False
+    return True
+
+
+_APPLIES = (Outcome.ALLOW, Outcome.DENY_EXPLICIT)
 
 
 def _is_own_right(facts: Facts) -> bool:
