@@ -121,7 +121,7 @@ def that_signs_payloads(site: Site) -> Signing:
 
 
 def that_signs_by_many_keys(site: Site) -> Signing:
-    """The same, with more keys than the server keeps anything of."""
+    """The same, with more keys than the server keeps."""
     condition = "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet.label == 'Treasury'"
     return _signing(site, "Many keys", condition, accounts=MANY_ACCOUNTS)
 

@@ -230,7 +230,7 @@ def test_heard_each_time(policies: list[Policy], monkeypatch: pytest.MonkeyPatch
 
 
 def test_heard_for_what_is_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last two are about typed data, which differs each time, and by two who approve: neither is kept."""
+    """And for typed data, which differs each time, and for two who approve, each time."""
     organization = ruled_by(*LASTING["allowed"])
     others = [
         signing(proof("B")),

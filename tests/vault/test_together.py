@@ -22,7 +22,7 @@ from keystead.vault import remote
 from keystead.vault.calls import ServerKeys, calls, result_frame
 from keystead.vault.remote import Channel, Connection, remote_signer
 from keystead.vault.supervision import SignerProcess
-from keystead.vault.together import MESSAGE_BYTES_MAX, Asked, Crossing, crossings
+from keystead.vault.together import MESSAGE_BYTES_MAX, Crossing, PendingCall, crossings
 from tests.vault.conftest import MASTER_KEY, pid_of
 
 LOCAL = LocalSigner(MASTER_KEY)
@@ -76,7 +76,7 @@ def crossed(*asked: dict[str, Any]) -> list[Sequence[bytes]]:
 
     async def run() -> list[Crossing]:
         loop = asyncio.get_running_loop()
-        return crossings(Asked(SIGN, SIGN.parameters(**one), loop.create_future()) for one in asked)
+        return crossings(PendingCall(SIGN, SIGN.parameters(**one), loop.create_future()) for one in asked)
 
     return [crossing.arguments.messages for crossing in asyncio.run(run())]
 
@@ -106,15 +106,11 @@ def test_what_is_not_one_short_message_crosses_alone(messages: list[bytes]) -> N
     assert found == [messages, [*longest, D[0]]]
 
 
-class KeptTransport(asyncio.Transport):
-    """Keeps what is written, and answers nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
+class Nowhere(asyncio.Transport):
+    """What is written to it gets no answer."""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.written += data
+        """Nobody reads it."""
 
     def is_closing(self) -> bool:
         return False
@@ -128,16 +124,16 @@ NOT_UNDERSTOOD: dict[str, tuple[Any, type[Exception]]] = {
 }
 
 
-async def both_kinds() -> tuple[KeptTransport, Connection, list[asyncio.Task[Any]]]:
+async def both_kinds() -> tuple[Connection, list[asyncio.Task[Any]]]:
     """Two calls with one key, crossing as number 1, and one with another, as number 2, all written."""
-    wire, connection = KeptTransport(), Connection()
-    connection.connection_made(wire)
+    connection = Connection()
+    connection.connection_made(Nowhere())
     deadline = asyncio.get_running_loop().time() + 20
     arguments = [SIGN.parameters(**key, messages=[D[0]]) for key in (MINE, MINE, FOREIGN)]
     asked = [asyncio.create_task(connection.ask(SIGN, each, deadline)) for each in arguments]
-    while not wire.written:  # noqa: ASYNC110 - nothing says when it is
+    while not connection._waiting:  # noqa: ASYNC110 - nothing says when it is
         await asyncio.sleep(0)
-    return wire, connection, asked
+    return connection, asked
 
 
 @pytest.mark.parametrize(("answered", "raised"), NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
@@ -145,7 +141,7 @@ def test_an_answer_that_is_none(answered: Any, raised: type[Exception]) -> None:
     """Is an error for those whom it answers, and for nobody else."""
 
     async def run() -> None:
-        _, connection, asked = await both_kinds()
+        connection, asked = await both_kinds()
         connection.data_received(result_frame(1, answered) + result_frame(2, MADE[2:]))
         said = await asyncio.gather(*asked, return_exceptions=True)
         assert [type(one) for one in said[:2]] == [raised, raised]
@@ -157,7 +153,7 @@ def test_an_answer_that_is_none(answered: Any, raised: type[Exception]) -> None:
 
 def test_each_its_own_signature() -> None:
     async def run() -> None:
-        _, connection, asked = await both_kinds()
+        connection, asked = await both_kinds()
         connection.data_received(result_frame(2, MADE[2:]) + result_frame(1, MADE[:2]))
         assert await asyncio.gather(*asked) == [(MADE[0],), (MADE[1],), (MADE[2],)]
 
@@ -166,7 +162,9 @@ def test_each_its_own_signature() -> None:
 
 def test_as_many_signatures_as_messages_alone() -> None:
     async def run() -> None:
-        asked = Asked(SIGN, SIGN.parameters(**MINE, messages=D[:2]), asyncio.get_running_loop().create_future())
+        asked = PendingCall(
+            SIGN, SIGN.parameters(**MINE, messages=D[:2]), asyncio.get_running_loop().create_future()
+        )
         (crossing,) = crossings([asked])
         assert crossing.results(msgspec.Raw(msgspec.msgpack.encode(MADE[:2]))) == (tuple(MADE[:2]),)
         with pytest.raises(Internal, match="made 3 signatures of 2 messages"):
@@ -188,7 +186,7 @@ def test_a_call_that_cannot_cross(instead: dict[str, Any]) -> None:
 
     async def run() -> None:
         connection = Connection()
-        connection.connection_made(KeptTransport())
+        connection.connection_made(Nowhere())
         deadline = asyncio.get_running_loop().time() + 20
         bad, good = (
             asyncio.create_task(
@@ -244,7 +242,8 @@ def told(said: Any) -> Any:
 @pytest.mark.parametrize("others_wait", [True, False])
 def test_who_gives_up(others_wait: bool, signer_process: SignerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes nothing from the others; and when all have, nothing stays behind."""
-    monkeypatch.setattr(remote, "CALL_TIMEOUT_S", 1.0)
+    if not others_wait:
+        monkeypatch.setattr(remote, "CALL_TIMEOUT_S", 1.0)
 
     async def run() -> None:
         channel = Channel(signer_process.path, KEYS)

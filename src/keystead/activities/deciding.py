@@ -1,7 +1,7 @@
 """From an activity and its votes to what the rules say: the facts, the judgement, whose MFA is outstanding.
 
-Here: pure functions of the organization and the activity. Not here: the rules (`policies`), the next status
-(`states`), the execution and the commit (`lifecycle`).
+Here: pure functions of the organization and the activity; a judgement that holds of many is kept. Not here: the
+rules (`policies`), the next status (`states`), the execution and the commit (`lifecycle`).
 """
 
 from __future__ import annotations
@@ -112,13 +112,16 @@ def judged(case: Case, organization: Organization, *, fail_closed: bool) -> Judg
         approving = {proof.user_id for proof in _approvals(case, organization)}
         if (allowed := allowed_by_root_quorum(quorum, approving)) is not None:
             return allowed
-    rules, alike = _compiled(organization.policies), _alike(case, organization, fail_closed=fail_closed)
-    if alike is not None and (known := _JUDGED.of(rules, alike)) is not None:
-        return known
-    found = facts(case, organization, fail_closed=fail_closed)
-    judgement = judge(found)
-    if alike is not None and lasts(found, judgement):
-        _JUDGED.keep(rules, alike, judgement)
+    alike = _alike(case, organization, fail_closed=fail_closed)
+    if alike is None:
+        return judge(facts(case, organization, fail_closed=fail_closed))
+    policies = _compiled(organization.policies)
+    judgement = _JUDGED.of(policies, alike)
+    if judgement is None:
+        found = facts(case, organization, fail_closed=fail_closed)
+        judgement = judge(found)
+        if lasts(found, judgement):
+            _JUDGED.keep(policies, alike, judgement)
     return judgement
 
 

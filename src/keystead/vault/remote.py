@@ -32,7 +32,7 @@ from keystead.vault.calls import (
     request_frame,
 )
 from keystead.vault.peers import peer_of
-from keystead.vault.together import Asked, Crossing, alone, crossings
+from keystead.vault.together import Crossing, PendingCall, alone, crossings
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, with waiting for a signer that is being started again."""
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         """Raises whatever the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
         if not self.is_open:
             raise _Lost
-        asked = Asked(call, arguments, self._loop.create_future())
+        asked = PendingCall(call, arguments, self._loop.create_future())
         self._arrivals.add(asked)
         # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
         timer = self._loop.call_at(deadline, _give_up, asked.result)
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
         finally:
             timer.cancel()
 
-    def _send(self, asked: Sequence[Asked]) -> None:
+    def _send(self, asked: Sequence[PendingCall]) -> None:
         self._write(crossings(one for one in asked if not one.result.done()))
 
     def _write(self, sent: Iterable[Crossing]) -> None:
@@ -134,13 +134,13 @@ class Connection(asyncio.Protocol):
         else:  # perhaps for the message of only one of them
             self._write([alone(one) for one in crossing.asked if not one.result.done()])
 
-    def _forget(self, asked: Asked) -> None:
+    def _forget(self, asked: PendingCall) -> None:
         crossing = self._waiting.get(asked.number)
         if crossing is not None and all(one.result.done() for one in crossing.asked):
             del self._waiting[asked.number]
 
 
-def _fail(asked: Iterable[Asked], failure: Exception) -> None:
+def _fail(asked: Iterable[PendingCall], failure: Exception) -> None:
     for one in asked:
         if not one.result.done():
             one.result.set_exception(failure)

@@ -23,7 +23,7 @@ MESSAGE_BYTES_MAX: Final = 1_024
 _SIGN: Final = Signer.sign.__name__
 
 
-class Asked:
+class PendingCall:
     """A call, by the arguments that are its parameters, and where its caller waits for the result."""
 
     __slots__ = ("arguments", "call", "key", "number", "result")
@@ -43,7 +43,7 @@ class Crossing(msgspec.Struct, frozen=True):
 
     call: Call
     arguments: Any
-    asked: Sequence[Asked]
+    asked: Sequence[PendingCall]
 
     def results(self, body: msgspec.Raw) -> Sequence[Any]:
         """What an answer's body says to each of them. Raises Internal, msgspec.MsgspecError."""
@@ -53,14 +53,14 @@ class Crossing(msgspec.Struct, frozen=True):
         return (result,) if len(self.asked) == 1 else [(signature,) for signature in result]
 
 
-def alone(asked: Asked) -> Crossing:
+def alone(asked: PendingCall) -> Crossing:
     return Crossing(asked.call, asked.arguments, (asked,))
 
 
-def crossings(asked: Iterable[Asked]) -> list[Crossing]:
+def crossings(asked: Iterable[PendingCall]) -> list[Crossing]:
     """Those who have one short message each signed by the same key cross together, all others alone."""
     found: list[Crossing] = []
-    by_key: dict[Hashable, list[Asked]] = {}
+    by_key: dict[Hashable, list[PendingCall]] = {}
     for one in asked:
         if one.key is None:
             found.append(alone(one))
@@ -77,6 +77,6 @@ def _key_of(call: Call, arguments: Any) -> Hashable | None:
     return arguments.organization_id, arguments.data_key, arguments.key, arguments.scheme
 
 
-def _joined(same: Sequence[Asked]) -> Crossing:
+def _joined(same: Sequence[PendingCall]) -> Crossing:
     messages = [one.arguments.messages[0] for one in same]
     return Crossing(same[0].call, replace(same[0].arguments, messages=messages), same)
