@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from bench.rows import Batch, write
-from keystead.activities.activity import Activity, Proof
-from keystead.activities.store import Commit
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.identifiers import new_id
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote
+from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.store import Commit
 from keystead.storage.rows import of_commit
 
 TYPES = ("ACTIVITY_TYPE_CREATE_USER_TAG", "ACTIVITY_TYPE_UPDATE_USER_NAME", "ACTIVITY_TYPE_CREATE_WALLET")

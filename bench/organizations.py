@@ -17,7 +17,7 @@ from bench.histories import write_history
 from bench.policies import People, allowing, among_others, has_tag
 from keystead.client import Client
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from tests.clients.passkey import new_passkey
+from tests.compatibility.passkey import new_passkey
 
 WALLETS = USERS = 10
 POLICIES, FEW_POLICIES = 100, 10

@@ -23,7 +23,7 @@ from bench.moto import moto_signing
 from bench.organizations import Furnishing
 from bench.server import running
 from bench.stamping import Stamping
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.postgres import PostgresServer, running_postgres
 
 StoreName = Literal["sqlite", "postgres"]
 

@@ -17,13 +17,13 @@ from keystead.keys.custody import TokenKeyName
 from keystead.keys.token_key import create_token_key
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer
-from tests.callers import Caller
-from tests.databases import Database, PostgresDatabase, SqliteDatabase
-from tests.furniture import Furniture, furnish
-from tests.issuers import ISSUER, taking_tokens, write_keys_file
-from tests.postgres import PostgresServer, running_postgres
-from tests.servers import Installation, Server, found_installation, running
-from tests.softhsm import made_token
+from tests.support.callers import Caller
+from tests.support.databases import Database, PostgresDatabase, SqliteDatabase
+from tests.support.issuers import ISSUER, taking_tokens, write_keys_file
+from tests.support.organization_fixtures import Furniture, furnish
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.servers import Installation, Server, found_installation, running
+from tests.support.softhsm import made_token
 
 pytest_plugins = ["pytester"]
 

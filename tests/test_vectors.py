@@ -18,7 +18,7 @@ VECTORS = Path(__file__).parent / "vectors"
 
 READERS = {
     "addresses": [
-        "tests.keys.test_addresses",
+        "tests.chains.test_addresses",
         "tests.keys.test_derivation",
         "tests.keys.test_mnemonic",
         "tests.keys.test_signer",
@@ -26,7 +26,7 @@ READERS = {
     "hpke": ["tests.keys.test_bundles"],
     "signing": ["tests.operations.test_signing_vectors"],
     "stamps": ["tests.server.test_stamp_vectors"],
-    "tron": ["tests.keys.transactions.test_tron"],
+    "tron": ["tests.chains.transactions.test_tron"],
 }
 NO_CASES = {"how", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
 """What the cases have in common."""

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from keystead.activities.activity import ActivityOperation, Execution, Outcome
 from keystead.api.catalogue import Catalogue, Operation, activity_kind, wire_key
 from keystead.api.openapi import openapi_document
 from keystead.api.parameters import Asked, QueryRequest
@@ -15,6 +14,7 @@ from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.declare import activity
+from keystead.pipeline.activity import ActivityOperation, Execution, Outcome
 
 ALL = list(CATALOGUE)
 SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]

@@ -8,7 +8,7 @@ import pytest
 from keystead import generate_api_key
 from keystead.client.client import Client
 from keystead.client.credentials import ENVIRONMENT
-from tests.cli.terminal import ORGANIZATION, FakeServer, Terminal
+from tests.support.terminal import ORGANIZATION, FakeServer, Terminal
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from keystead import generate_api_key
 from keystead.client.credentials import ENVIRONMENT
 from keystead.stamps.signing import ApiKeyPair
-from tests.cli.terminal import Printed, Terminal
-from tests.servers import Server, user_with_key
+from tests.support.servers import Server, user_with_key
+from tests.support.terminal import Printed, Terminal
 
 WALLET = '{"walletName":"Reserve","accounts":[]}'
 CASES = """

@@ -20,7 +20,7 @@ from keystead.policies.stage import WrittenPolicy
 from keystead.policies.types import ListOf, MapOf, StructOf, Type
 from keystead.policies.written import read
 from keystead.server.settings import NAMES
-from tests.cli.terminal import Terminal
+from tests.support.terminal import Terminal
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -14,7 +14,7 @@ import pytest
 
 from keystead.cli.following import OPEN_PAGES_MAX, OVERLAP_MS, PAGE, Feed
 from keystead.client.errors import NotFound
-from tests.cli.terminal import FakeServer, Terminal, activity, refused, user, vote
+from tests.support.terminal import FakeServer, Terminal, activity, refused, user, vote
 
 ANA = user("Ana")
 OPEN = "CONSENSUS_NEEDED"

@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from keystead.activities.ports import BundleSigner
 from keystead.cli.banner import development_banner
 from keystead.client.credentials import Credentials
+from keystead.pipeline.ports import BundleSigner
 from keystead.stamps.signing import generate_api_key
-from tests.cli.terminal import Terminal
-from tests.servers import Installation, Server
+from tests.support.servers import Installation, Server
+from tests.support.terminal import Terminal
 
 KEY = generate_api_key(seed=b"a key for the banner")
 

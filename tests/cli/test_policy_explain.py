@@ -9,7 +9,7 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy, PolicyOutcome
-from tests.cli.terminal import FakeServer, Terminal, activity, evaluation, policy, refused, user, vote
+from tests.support.terminal import FakeServer, Terminal, activity, evaluation, policy, refused, user, vote
 
 ID = "01a1ffce-afbf-7700-92ee-ff68bc6982e1"
 ANA, BEN, CY = user("Ana", "OPS"), user("Ben", "OPS"), user("Cy")

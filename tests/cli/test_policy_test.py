@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keystead.api.enums import Effect
-from tests.cli.terminal import FakeServer, Terminal, policy, refused, user
+from tests.support.terminal import FakeServer, Terminal, policy, refused, user
 
 POLICIES = """
 [[policies]]

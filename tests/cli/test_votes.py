@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.api.enums import Effect
-from tests.cli.terminal import FakeServer, Terminal, activity, policy, refused, user, vote
+from tests.support.terminal import FakeServer, Terminal, activity, policy, refused, user, vote
 
 ID = "01a1ffce-afbf-7700-92ee-ff68bc6982e1"
 FINGERPRINT = "sha256:" + "6b" * 32

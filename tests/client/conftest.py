@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead import AsyncClient, Client
-from tests.client.stand_in import Driven, StandIn
+from tests.support.stand_in_server import Driven, StandIn
 
 
 @pytest.fixture(params=[Client, AsyncClient], ids=["Client", "AsyncClient"])

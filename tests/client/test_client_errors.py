@@ -29,7 +29,7 @@ from keystead.api import errors
 from keystead.api.rendering import error_answer
 from keystead.client import errors as client_errors
 from keystead.client.answers import refusal
-from tests.client.stand_in import Driven, StandIn, ok
+from tests.support.stand_in_server import Driven, StandIn, ok
 
 Make = Callable[..., Driven]
 

@@ -14,7 +14,6 @@ import pytest
 
 import keystead
 from keystead import AsyncClient, Client, Submitted
-from keystead.activities.activity import ActivityOperation, Execution, Outcome
 from keystead.api import records
 from keystead.api.catalogue import Catalogue, Operation
 from keystead.api.enums import Curve
@@ -24,6 +23,7 @@ from keystead.client import shapes
 from keystead.client.base import BaseClient
 from keystead.client.calls import AsyncCalls, Calls
 from keystead.operations import CATALOGUE, client_methods, declare
+from keystead.pipeline.activity import ActivityOperation, Execution, Outcome
 
 OPERATIONS = list(CATALOGUE)
 

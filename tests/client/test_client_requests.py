@@ -16,7 +16,7 @@ from keystead.api.enums import ApiKeyCurve
 from keystead.client.requests import VERSION, whole_body
 from keystead.client.shapes import AddressFormat, Curve, Pagination, PathFormat, WalletAccountParams
 from keystead.stamps.api_key import read_stamp, verify_stamp
-from tests.client.stand_in import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
+from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
 
 OTHER = "0199a8f2-0000-7000-8000-000000000002"
 ETHEREUM = WalletAccountParams(

@@ -19,7 +19,7 @@ from keystead import (
     UsageError,
 )
 from keystead.client.retries import Tries
-from tests.client.stand_in import Answer, Driven, StandIn, activity, ok, refused
+from tests.support.stand_in_server import Answer, Driven, StandIn, activity, ok, refused
 
 Make = Callable[..., Driven]
 

@@ -14,7 +14,7 @@ import pytest
 from keystead import ApiKeyStamper, AsyncClient, CallbackStamper, Client, StampScheme, UsageError, generate_api_key
 from keystead.api.enums import ApiKeyCurve
 from keystead.client.credentials import Credentials
-from tests.client.stand_in import BASE_URL, KEY, ORGANIZATION
+from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION
 
 Kind = type[Client] | type[AsyncClient]
 either = pytest.mark.parametrize("kind", [Client, AsyncClient])

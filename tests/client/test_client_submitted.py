@@ -11,7 +11,7 @@ import pytest
 from keystead import ActivityFailed, ActivityNotCompleted, ProtocolError, Submitted
 from keystead.api.enums import ActivityStatus, AddressFormat
 from keystead.client.shapes import CreateWalletResult, CreateWalletSubmitted
-from tests.client.stand_in import Driven, StandIn, activity, ok
+from tests.support.stand_in_server import Driven, StandIn, activity, ok
 
 Make = Callable[..., Driven]
 

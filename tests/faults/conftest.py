@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import MakeDatabase
-from tests.servers import Server, found_installation, running
+from tests.support.servers import Server, found_installation, running
 
 
 @pytest.fixture(scope="package")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.callers import Caller, answered, unique
-from tests.faults.load import NO_TAG_LIMIT, PATH, check_record, tag_body
-from tests.servers import Installation, Server
+from tests.support.callers import Caller, answered, unique
+from tests.support.load import NO_TAG_LIMIT, PATH, check_record, tag_body
+from tests.support.servers import Installation, Server
 
 
 def submissions(callers: list[Caller], each: int) -> list[tuple[bytes, str]]:

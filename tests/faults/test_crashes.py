@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.callers import answered
-from tests.faults.load import NO_TAG_LIMIT, PATH, Load, check_record, integrity
-from tests.servers import Installation, Server
+from tests.support.callers import answered
+from tests.support.load import NO_TAG_LIMIT, PATH, Load, check_record, integrity
+from tests.support.servers import Installation, Server
 
 
 def test_kill_in_a_loop(installation: Installation, start: Callable[..., Server]) -> None:

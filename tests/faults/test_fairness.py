@@ -14,9 +14,9 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.keys.signer import LocalSigner
-from tests.callers import SDK_FORM, Caller, unique
-from tests.in_process import serving
-from tests.servers import Installation
+from tests.support.callers import SDK_FORM, Caller, unique
+from tests.support.in_process import serving
+from tests.support.servers import Installation
 
 DECIDING_S = 0.01
 """About what a wallet's creation takes in production. Committing is faster."""

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.callers import Caller, answered, refusal
 from tests.conftest import MakeDatabase
-from tests.databases import SqliteDatabase
-from tests.faults.load import integrity
-from tests.furniture import interface_params
-from tests.servers import Installation, Server, found_installation
+from tests.support.callers import Caller, answered, refusal
+from tests.support.databases import SqliteDatabase
+from tests.support.load import integrity
+from tests.support.organization_fixtures import interface_params
+from tests.support.servers import Installation, Server, found_installation
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 PATH = "/public/v1/submit/create_smart_contract_interface"

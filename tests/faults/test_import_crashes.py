@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import httpx
 
-from tests.callers import answered, unique
-from tests.faults.load import integrity
-from tests.furniture import ETHEREUM_ACCOUNT, furnish
-from tests.servers import Installation, Server
+from tests.support.callers import answered, unique
+from tests.support.load import integrity
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, furnish
+from tests.support.servers import Installation, Server
 
 PATH = "/public/v1/submit/import_wallet"
 

@@ -20,22 +20,22 @@ import coincurve
 import httpx
 import pytest
 
-from keystead.activities.ports import Signature
-from keystead.activities.store import CommitOutcome
 from keystead.keys import master_key
 from keystead.keys.custody import Custody, KeyFile
 from keystead.keys.signer import LocalSigner
+from keystead.pipeline.ports import Signature
+from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
-from keystead.vault.supervision import SignerProcess
-from tests.callers import SDK_FORM, Caller, answered, refusal
-from tests.databases import SqliteDatabase
-from tests.faults.cable import Cable, cable_to
-from tests.furniture import ETHEREUM_ACCOUNT
-from tests.servers import Installation
+from tests.support.callers import SDK_FORM, Caller, answered, refusal
+from tests.support.databases import SqliteDatabase
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
+from tests.support.servers import Installation
+from tests.support.tcp_proxy import Cable, cable_to
 
 MESSAGE = bytes(range(32))
 TAPROOT_ACCOUNT = ETHEREUM_ACCOUNT | {

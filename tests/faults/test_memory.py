@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.callers import answered
 from tests.faults.test_secrets_stay_in import forms, secrets_of
-from tests.furniture import ETHEREUM_ACCOUNT, furnish
-from tests.servers import Server, found_installation
+from tests.support.callers import answered
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, furnish
+from tests.support.servers import Server, found_installation
 
 CAP_SYS_PTRACE = 19
 

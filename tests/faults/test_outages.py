@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from keystead.storage.schema import migrate
-from tests.callers import Caller, answered, refusal
 from tests.conftest import MakeDatabase
-from tests.databases import PostgresDatabase, SqliteDatabase
-from tests.faults.load import NO_TAG_LIMIT, PATH, Load, check_record, integrity, tag_body
-from tests.postgres import PostgresServer, running_postgres
-from tests.servers import Installation, Server, found_installation
+from tests.support.callers import Caller, answered, refusal
+from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.load import NO_TAG_LIMIT, PATH, Load, check_record, integrity, tag_body
+from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.servers import Installation, Server, found_installation
 
 
 def ready_again(server: Server) -> None:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import Caller, answered, api_key_params, refusal, unique
-from tests.furniture import policy_params
-from tests.servers import Server
+from tests.support.callers import Caller, answered, api_key_params, refusal, unique
+from tests.support.organization_fixtures import policy_params
+from tests.support.servers import Server
 
 ROUNDS = 4
 

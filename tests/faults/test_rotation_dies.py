@@ -12,19 +12,19 @@ from pathlib import Path
 
 import msgspec
 
-from keystead.activities.ports import Sealed
-from keystead.activities.store import Commit, CommitOutcome, OrganizationChange
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
 from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
+from keystead.pipeline.ports import Sealed
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
-from tests.callers import answered
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import PATH, WalletLoad
-from tests.servers import Installation, Server, found_installation, user_with_key
+from tests.support.callers import answered
+from tests.support.servers import Installation, Server, found_installation, user_with_key
 
 ORGANIZATIONS = 50
 

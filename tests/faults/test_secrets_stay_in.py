@@ -9,24 +9,24 @@ import httpx
 import msgspec
 import pytest
 
-from keystead.activities.ports import Sealed
 from keystead.api.enums import Curve
+from keystead.chains.paths import effective_segments, parse_path
 from keystead.keys.derivation import derive_private_key
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic
-from keystead.keys.paths import effective_segments, parse_path
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE
+from keystead.pipeline.ports import Sealed
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
 from keystead.server.service import BUNDLE_KEY, PROOF_KEY
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.packing import unpacked
-from tests.callers import SDK_FORM, Caller
 from tests.conftest import MakeDatabase
-from tests.databases import PostgresDatabase, SqliteDatabase
-from tests.examples import EXAMPLED, example_body, examples_of
-from tests.furniture import ETHEREUM_ACCOUNT, NOWHERE, SOLANA_ACCOUNT, Furniture, furnish
-from tests.servers import Installation, Server, found_installation
+from tests.support.callers import SDK_FORM, Caller
+from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.operation_examples import EXAMPLED, example_body, examples_of
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, NOWHERE, SOLANA_ACCOUNT, Furniture, furnish
+from tests.support.servers import Installation, Server, found_installation
 
 
 @pytest.fixture

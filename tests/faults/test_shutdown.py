@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.load import NO_TAG_LIMIT, Load, check_record
-from tests.servers import Installation, Server
+from tests.support.load import NO_TAG_LIMIT, Load, check_record
+from tests.support.servers import Installation, Server
 
 
 def test_sigterm_under_load(installation: Installation, start: Callable[..., Server]) -> None:

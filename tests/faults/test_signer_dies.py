@@ -13,8 +13,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from tests.callers import Caller, answered
-from tests.servers import Installation, Server
+from tests.support.callers import Caller, answered
+from tests.support.servers import Installation, Server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -64,7 +64,7 @@ class WalletLoad:
 
 def new_signer(server: Server, dead: int) -> None:
     deadline = time.monotonic() + 60
-    while dead in (alive := server.children(b"keystead.vault.process")) or not alive:
+    while dead in (alive := server.children(b"keystead.signer.process")) or not alive:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

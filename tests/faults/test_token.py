@@ -13,11 +13,11 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.keys.custody import TokenKeyName
-from tests.callers import answered
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, new_signer
-from tests.servers import Installation, Server, found_installation
-from tests.softhsm import PIN, needs_softhsm
+from tests.support.callers import answered
+from tests.support.servers import Installation, Server, found_installation
+from tests.support.softhsm import PIN, needs_softhsm
 
 pytestmark = needs_softhsm
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from tests.callers import Caller, answered, refusal
-from tests.faults.company import (
+from tests.support.callers import Caller, answered, refusal
+from tests.support.fault_harness import (
     Company,
     Move,
     approves,
@@ -22,7 +22,7 @@ from tests.faults.company import (
     root_user,
     with_another_key,
 )
-from tests.servers import Server
+from tests.support.servers import Server
 
 ROUNDS = 4
 COMPLETED, REJECTED, OPEN = (f"ACTIVITY_STATUS_{end}" for end in ("COMPLETED", "REJECTED", "CONSENSUS_NEEDED"))

@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from keystead.activities import arrivals
 from keystead.keys import master_key
+from keystead.pipeline import arrivals
 from keystead.stamps.signing import generate_api_key
-from tests.callers import SDK_FORM, Caller, unique, user_params
-from tests.furniture import ETHEREUM_ACCOUNT
-from tests.in_process import serving
-from tests.servers import Installation
+from tests.support.callers import SDK_FORM, Caller, unique, user_params
+from tests.support.in_process import serving
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
+from tests.support.servers import Installation
 
 ROUNDS = 5
 LIMIT_S = 40.0

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.faults.load import NO_TAG_LIMIT, Load, check_record
-from tests.servers import Installation, Server
+from tests.support.load import NO_TAG_LIMIT, Load, check_record
+from tests.support.servers import Installation, Server
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
 

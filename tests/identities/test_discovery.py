@@ -15,7 +15,7 @@ from keystead.api.parameters import OidcClaims
 from keystead.identities import discovery
 from keystead.identities.discovery import ANSWER_BYTES_MAX, KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
-from tests.issuers import Issuer
+from tests.support.issuers import Issuer
 
 NOW_S = 1_800_000_000
 ISSUER = Issuer()

@@ -11,7 +11,7 @@ import pytest
 from keystead.identities.key_sets import KEYS_MAX, BadKeySet, KeySet
 from keystead.identities.pinned import pinned_key_sets
 from keystead.identities.tokens import BadToken, announced
-from tests.issuers import Issuer, base64url, integer, rsa_key, write_keys_file
+from tests.support.issuers import Issuer, base64url, integer, rsa_key, write_keys_file
 
 NOW_S = 1_800_000_000
 ISSUER = Issuer()

@@ -20,7 +20,7 @@ from keystead.api.parameters import OidcClaims
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
 from keystead.identities.tokens import CLOCK_SKEW_S, TOKEN_MAX
-from tests.issuers import ALGORITHMS, AUDIENCE, HOUR_S, Issuer, base64url, compact
+from tests.support.issuers import ALGORITHMS, AUDIENCE, HOUR_S, Issuer, base64url, compact
 
 NOW_S = 1_800_000_000
 FIELD = "parameters.oauthProviders[0].oidcToken"

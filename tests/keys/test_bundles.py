@@ -21,8 +21,8 @@ from keystead.keys.bundles import (
     read_target,
     seal,
 )
-from tests import bundles
-from tests.bundles import Refused
+from tests.support import bundles
+from tests.support.bundles import Refused
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "hpke.json").read_bytes())
 KEYS: dict[str, dict[str, str]] = VECTORS["keys"]

@@ -9,14 +9,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.ports import (
-    ClientMessage,
-    ImportedPrivateKey,
-    ImportedWallet,
-    NewImportTarget,
-    Sealed,
-    StandaloneKey,
-)
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal, InvalidRequest
 from keystead.keys.bundles import read_message
@@ -25,7 +17,15 @@ from keystead.keys.material import Phrase
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import ImportKind, ImportTarget
-from tests import bundles
+from keystead.pipeline.ports import (
+    ClientMessage,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
+    Sealed,
+    StandaloneKey,
+)
+from tests.support import bundles
 
 ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
 WALLET = "0190f3a2-0000-7000-8000-000000000002"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keystead.activities.ports import Sealed
 from keystead.keys.sealing import DataKey, MasterKey, MasterKeys, Purpose, SealBroken, SealContext
+from keystead.pipeline.ports import Sealed
 
 KEY = DataKey(bytes(range(32)))
 CONTEXT = SealContext(Purpose.WALLET, organization_id="org-1", record_id="wallet-1")

@@ -14,7 +14,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature, encode_dss_signature
 from ecdsa import NIST256p, SECP256k1, VerifyingKey
 
-from keystead.activities.ports import (
+from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.errors import Internal, InvalidRequest
+from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.keys import derivation, libsecp256k1, signatures
+from keystead.keys.sealing import MasterKey, SealBroken
+from keystead.keys.signatures import SignatureUnverified, sign
+from keystead.keys.signer import LocalSigner
+from keystead.pipeline.ports import (
     AccountRequest,
     NewWallet,
     Signature,
@@ -23,13 +30,6 @@ from keystead.activities.ports import (
     StandaloneKey,
     WalletKey,
 )
-from keystead.api.enums import AddressFormat, Curve, PathFormat
-from keystead.api.errors import Internal, InvalidRequest
-from keystead.keys import derivation, libsecp256k1, signatures
-from keystead.keys.curves import GROUP_ORDERS, public_key
-from keystead.keys.sealing import MasterKey, SealBroken
-from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.keys.signer import LocalSigner
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]

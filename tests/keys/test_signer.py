@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from keystead.activities.ports import AccountRequest, NewWallet, Sealed, Signer
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.signer import LocalSigner
+from keystead.pipeline.ports import AccountRequest, NewWallet, Sealed, Signer
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.ports import Sealed
 from keystead.api.errors import Unavailable
 from keystead.keys.custody import KeyFile, TokenKeyName, source_at
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
-from tests.softhsm import MODULE, PIN, needs_softhsm
+from keystead.pipeline.ports import Sealed
+from tests.support.softhsm import MODULE, PIN, needs_softhsm
 
 CONTEXT = SealContext(Purpose.DATA_KEY, organization_id="one", record_id="one")
 

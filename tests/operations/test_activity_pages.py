@@ -8,9 +8,9 @@ import pytest
 
 from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
-from tests.callers import Caller, refusal
-from tests.furniture import interface_params
-from tests.servers import Server, user_with_key
+from tests.support.callers import Caller, refusal
+from tests.support.organization_fixtures import interface_params
+from tests.support.servers import Server, user_with_key
 
 TAG, INTERFACE = "ACTIVITY_TYPE_CREATE_USER_TAG", "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE"
 COMPLETED, WAITING = "ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_CONSENSUS_NEEDED"

@@ -12,12 +12,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from keystead.api.enums import Curve, MnemonicLanguage
-from keystead.keys.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS, public_key
 from keystead.keys.mnemonic import mnemonic_from_entropy
-from tests import bundles
-from tests.callers import Caller, answered, refusal, unique
-from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
-from tests.servers import Server
+from tests.support import bundles
+from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
+from tests.support.servers import Server
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 PHRASE = VECTORS["mnemonic"]

@@ -9,10 +9,10 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
-from tests.activities.company import Company, Person, public_key
-from tests.activities.flows import new_user
-from tests.issuers import ISSUER
-from tests.passkeys import SoftPasskey
+from tests.support.approval_flows import new_user
+from tests.support.issuers import ISSUER
+from tests.support.organization_harness import Company, Person, public_key
+from tests.support.passkeys import SoftPasskey
 
 LIMITS = Limits(
     authenticators_per_user=2,

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from keystead.activities.activity import ActivityOperation, Execution, Informed, Outcome
-from keystead.activities.gathering import Gathering
 from keystead.api.catalogue import activity_kind
 from keystead.api.parameters import Asked
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import ActivityOperation, Execution, Informed, Outcome
+from keystead.pipeline.gathering import Gathering
 from keystead.policies.situations import situations
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from keystead.operations import CATALOGUE
-from tests.callers import SDK_FORM, Caller, refusal
-from tests.examples import ANSWERED_WITH_ANOTHER, NEVER_FOUND, QUERIES, SUBMISSIONS, Furniture, submitter
+from tests.support.callers import SDK_FORM, Caller, refusal
+from tests.support.operation_examples import (
+    ANSWERED_WITH_ANOTHER,
+    NEVER_FOUND,
+    QUERIES,
+    SUBMISSIONS,
+    Furniture,
+    submitter,
+)
 
 
 def test_every_operation_has_an_example() -> None:

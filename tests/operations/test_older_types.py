@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from keystead.operations import CATALOGUE
-from tests.callers import SDK_FORM, Caller
-from tests.examples import SUBMISSIONS
-from tests.furniture import Furniture
+from tests.support.callers import SDK_FORM, Caller
+from tests.support.operation_examples import SUBMISSIONS
+from tests.support.organization_fixtures import Furniture
 
 KEYS = {
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ("createApiKeysIntentV2", "createApiKeysResult"),

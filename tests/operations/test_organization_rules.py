@@ -11,8 +11,8 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import RootQuorum
-from tests.activities.company import Company, Person
-from tests.activities.flows import new_user
+from tests.support.approval_flows import new_user
+from tests.support.organization_harness import Company, Person
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
 Asked = Callable[[Company], dict[str, Any]]

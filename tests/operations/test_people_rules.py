@@ -9,8 +9,8 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
-from tests.activities.company import Company, Person, public_key
-from tests.activities.flows import new_user
+from tests.support.approval_flows import new_user
+from tests.support.organization_harness import Company, Person, public_key
 
 LIMITS = Limits(users=6)
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"

@@ -14,8 +14,8 @@ from keystead.operations.smart_contract_interfaces import (
     get_smart_contract_interface,
 )
 from keystead.organizations.limits import Limits
-from tests.activities.company import Company
-from tests.examples import ERC20_TRANSFER, IDL
+from tests.support.operation_examples import ERC20_TRANSFER, IDL
+from tests.support.organization_harness import Company
 
 LIMITS = Limits(policies=3, contract_interfaces=2, mfa_policies_per_user=2)
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"

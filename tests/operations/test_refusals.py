@@ -11,11 +11,18 @@ import pytest
 
 from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
-from tests.callers import Caller, api_key_params, refusal, user_params
-from tests.databases import Database
-from tests.examples import claims
-from tests.furniture import ERC20_TRANSFER, ETHEREUM_ACCOUNT, IDL, SOLANA_ACCOUNT, Furniture, interface_params
-from tests.passkeys import SoftPasskey
+from tests.support.callers import Caller, api_key_params, refusal, user_params
+from tests.support.databases import Database
+from tests.support.operation_examples import claims
+from tests.support.organization_fixtures import (
+    ERC20_TRANSFER,
+    ETHEREUM_ACCOUNT,
+    IDL,
+    SOLANA_ACCOUNT,
+    Furniture,
+    interface_params,
+)
+from tests.support.passkeys import SoftPasskey
 
 Make = Callable[[Furniture], dict[str, Any]]
 

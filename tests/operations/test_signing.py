@@ -11,11 +11,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from eth_hash.auto import keccak
 
-from tests.callers import Caller, answered, refusal, unique
-from tests.databases import Database
-from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params, private_key_params
-from tests.independent_ethereum import Account
-from tests.servers import Server
+from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.databases import Database
+from tests.support.independent_ethereum import Account
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params, private_key_params
+from tests.support.servers import Server
 
 TEXT = "hello"
 HASHED = {"payload": TEXT, "encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}

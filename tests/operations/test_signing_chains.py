@@ -18,15 +18,15 @@ from solders.signature import Signature as SoldersSignature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from tests.callers import Caller, refusal
-from tests.furniture import policy_params
-from tests.keys.transactions.psbts import OTHER_KEY, Spent, key_of, script_for, transaction, unsigned_psbt, verify
-from tests.keys.transactions.signing_vectors import account
-from tests.keys.transactions.test_policy_examples import IDL
-from tests.keys.transactions.test_solana_interfaces import ROUTE
-from tests.keys.transactions.test_tron import WRITTEN
-from tests.known_keys import add_known_wallet
-from tests.servers import Server
+from tests.chains.transactions.psbts import OTHER_KEY, Spent, key_of, script_for, transaction, unsigned_psbt, verify
+from tests.chains.transactions.signing_vectors import account
+from tests.chains.transactions.test_policy_examples import IDL
+from tests.chains.transactions.test_solana_interfaces import ROUTE
+from tests.chains.transactions.test_tron import WRITTEN
+from tests.support.callers import Caller, refusal
+from tests.support.known_keys import add_known_wallet
+from tests.support.organization_fixtures import policy_params
+from tests.support.servers import Server
 
 SOLANA = "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk"
 BITCOIN = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"

@@ -18,8 +18,8 @@ import rlp
 from eth_abi.abi import encode
 from eth_hash.auto import keccak
 
-from tests.callers import Caller, refusal, unique
-from tests.furniture import ETHEREUM_ACCOUNT, policy_params, private_key_params
+from tests.support.callers import Caller, refusal, unique
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, policy_params, private_key_params
 
 CALLED, TOKEN, OTHER = "0x" + "ab" * 20, "0x" + "cd" * 20, "0x" + "0d" * 20
 WITH_ABI = "0x" + "ef" * 20

@@ -8,10 +8,10 @@ import coincurve
 import pytest
 
 from keystead.api.enums import Curve
-from keystead.keys.curves import GROUP_ORDERS
-from tests.callers import SDK_FORM, Caller, refusal
-from tests.known_keys import SIGNING, add_known_wallet
-from tests.servers import Server
+from keystead.chains.curves import GROUP_ORDERS
+from tests.support.callers import SDK_FORM, Caller, refusal
+from tests.support.known_keys import SIGNING, add_known_wallet
+from tests.support.servers import Server
 
 ETHEREUM = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 SIGN_WITH = {

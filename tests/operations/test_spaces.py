@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keystead.activities.activity import ActivityOperation
-from keystead.activities.requests import read_submission
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
+from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.requests import read_submission
 
 SUBMITTED = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]
 UUID = "0190a0a0-aaaa-7aaa-8aaa-aaaaaaaaaaaa"

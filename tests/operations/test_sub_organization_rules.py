@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from keystead.activities.store import Page
 from keystead.api.errors import ServiceError
 from keystead.operations.organizations import ListSuborgsRequest, list_suborgs
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, RootQuorum
-from tests.activities.company import Company, public_key
-from tests.activities.flows import new_user
-from tests.examples import ETHEREUM_ACCOUNT
-from tests.passkeys import SoftPasskey
+from keystead.pipeline.store import Page
+from tests.support.approval_flows import new_user
+from tests.support.operation_examples import ETHEREUM_ACCOUNT
+from tests.support.organization_harness import Company, public_key
+from tests.support.passkeys import SoftPasskey
 
 Asked = Callable[[Company], dict[str, Any]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
-from tests.activities.company import Company, Person
+from tests.support.organization_harness import Company, Person
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
 Asked = Callable[[Company], dict[str, Any]]

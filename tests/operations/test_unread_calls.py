@@ -23,10 +23,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from tests.callers import Caller, answered, refusal, unique
-from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
-from tests.keys.transactions.test_solana_interfaces import ROUTE
-from tests.servers import Server
+from tests.chains.transactions.test_solana_interfaces import ROUTE
+from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
+from tests.support.servers import Server
 
 CONTRACT, PROGRAM = "0x" + "5a" * 20, Pubkey(b"\x5a" * 32)
 ABI = [{"type": "function", "name": "route", "inputs": [{"name": "amount", "type": "uint256"}]}]

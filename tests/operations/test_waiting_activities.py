@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import SDK_FORM, Caller, answered
-from tests.servers import Server, user_with_key
+from tests.support.callers import SDK_FORM, Caller, answered
+from tests.support.servers import Server, user_with_key
 
 
 class Quorum(NamedTuple):

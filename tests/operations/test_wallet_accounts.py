@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from keystead.api.identifiers import new_id
-from tests.callers import Caller, refusal, unique
-from tests.furniture import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
-from tests.servers import Server
+from tests.support.callers import Caller, refusal, unique
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
+from tests.support.servers import Server
 
 MANY = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/0'/0/{number}"} for number in range(23)]
 

@@ -14,7 +14,7 @@ from keystead.api.records import WalletAccount
 from keystead.organizations.attachments import ChangedAccount
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Put, Version, apply
-from tests.activities.company import Company
+from tests.support.organization_harness import Company
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
 Asked = Callable[[Company], dict[str, Any]]

@@ -14,7 +14,7 @@ from keystead.policies.facts import Approval
 from keystead.policies.hearing import Outcome
 from keystead.policies.judgement import Verdict, judge
 from keystead.policies.policy import CompiledPolicy
-from tests.policies.cast import NOW, ONE_ROOT, allow, facts
+from tests.support.policy_fixtures import NOW, ONE_ROOT, allow, facts
 
 OK, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
 IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT

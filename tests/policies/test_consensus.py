@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from keystead.policies.judgement import Verdict, eligible_voters, judge, may_vote
-from tests.policies.cast import ANA, BEN, CY, allow, facts, user
+from tests.support.policy_fixtures import ANA, BEN, CY, allow, facts, user
 
 HOUSE = {each.user_id: each for each in (ANA, BEN, CY, user("R"))}
 

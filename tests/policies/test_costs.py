@@ -10,7 +10,7 @@ import pytest
 from keystead.policies.expression import compile_expression
 from keystead.policies.frame import STEPS_MAX, EvaluationError
 from keystead.policies.namespaces import Clause
-from tests.hanging import not_hanging
+from tests.support.hanging import not_hanging
 
 MANY = [{"id": str(number), "imported": True} for number in range(1000)]
 LONG = "0x" + "aB" * 500_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keystead.policies.denial import denied
 from keystead.policies.judgement import judge
-from tests.policies.cast import allow, deny, facts
+from tests.support.policy_fixtures import allow, deny, facts
 
 FAILING = "wallet.id == 'W1'"
 

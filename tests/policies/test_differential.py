@@ -13,9 +13,9 @@ from keystead.policies.grammar import parse
 from keystead.policies.judgement import Verdict, judge
 from keystead.policies.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS
-from tests.policies.cast import TWO_OF_THREE, USERS, allow, deny, facts, is_user
-from tests.policies.naive import interpreted
-from tests.policies.writing import Writer, request
+from tests.support.expression_generator import Writer, request
+from tests.support.naive_evaluator import interpreted
+from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, deny, facts, is_user
 
 
 @settings(max_examples=400, deadline=None)

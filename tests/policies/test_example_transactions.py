@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.policies.hearing import Outcome
-from tests.policies.cast import allow, deny
 from tests.policies.examples import ALLOW_SIGN, ERROR, EXPLICIT, IMPLICIT, OK, RAW, RAW_V1, SIGN, Case
+from tests.support.policy_fixtures import allow, deny
 
 
 def eth(**tx: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from keystead.api.errors import InvalidRequest
 from keystead.policies.facts import Approval
 from keystead.policies.hearing import Outcome
 from keystead.policies.policy import compile_policy
-from tests.policies.cast import TWO_OF_THREE, allow, deny, is_user, passkey
 from tests.policies.examples import ALLOW_SIGN, CN, ERROR, EXPLICIT, IMPLICIT, INACTIVE, OK, SIGN, SIGN_V1, Case
+from tests.support.policy_fixtures import TWO_OF_THREE, allow, deny, is_user, passkey
 
 
 def secret(kind: str) -> dict[str, Any]:

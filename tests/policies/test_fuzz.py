@@ -15,8 +15,8 @@ from keystead.policies.expression import Expression
 from keystead.policies.grammar import LENGTH_MAX
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
-from tests.hanging import not_hanging
-from tests.policies.writing import request, scribble
+from tests.support.expression_generator import request, scribble
+from tests.support.hanging import not_hanging
 
 INPUTS = int(os.environ.get("KEYSTEAD_FUZZ_INPUTS", "2000"))
 SEED = int(os.environ.get("KEYSTEAD_FUZZ_SEED", "0"))

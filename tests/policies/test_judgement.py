@@ -19,8 +19,8 @@ from keystead.policies.judgement import (
 )
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import compile_policy, compile_stored_policy
-from tests.hanging import not_hanging
-from tests.policies.cast import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
+from tests.support.hanging import not_hanging
+from tests.support.policy_fixtures import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
 
 ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
 IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT

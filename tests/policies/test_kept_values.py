@@ -13,7 +13,7 @@ from keystead.policies.facts import Approval
 from keystead.policies.frame import STEPS_MAX, Frame, spent
 from keystead.policies.judgement import Verdict, judge
 from keystead.policies.namespaces import Clause
-from tests.policies.cast import USERS, allow, facts, passkey, user
+from tests.support.policy_fixtures import USERS, allow, facts, passkey, user
 
 SEEN: Mapping[str, Mapping[str, Any]] = {
     "users are deleted": {"activity": "DELETE_USERS", "params": {"user_ids": ["A"]}},

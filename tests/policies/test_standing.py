@@ -21,7 +21,7 @@ from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.standing import Kept, Standing
 from keystead.policies.syntax import ExpressionRefused, Place
-from tests.policies.cast import USERS, allow, deny, facts, is_user
+from tests.support.policy_fixtures import USERS, allow, deny, facts, is_user
 
 CONDITIONS = [
     "",

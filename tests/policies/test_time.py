@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from keystead.policies.time import TimeRefused, cron_span, timestamp
-from tests.hanging import not_hanging
+from tests.support.hanging import not_hanging
 
 
 def moment(text: str) -> int:

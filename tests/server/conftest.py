@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import MakeDatabase
-from tests.server.world import World, inhabited
+from tests.support.authz_world import World, inhabited
 
 
 @pytest.fixture(scope="session")

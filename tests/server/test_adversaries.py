@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from keystead.activities.activity import ActivityOperation
 from keystead.operations import CATALOGUE
-from tests.callers import refusal
-from tests.examples import SUBMISSIONS
-from tests.server.world import Somebody, World
+from keystead.pipeline.activity import ActivityOperation
+from tests.support.authz_world import Somebody, World
+from tests.support.callers import refusal
+from tests.support.operation_examples import SUBMISSIONS
 
 DENIED = (403, "type.googleapis.com/errors.v1.PolicyEnginePermissionError")
 UNKNOWN = (401, "PUBLIC_KEY_NOT_FOUND")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.api.catalogue import Operation
-from tests.callers import Caller, now_ms, refusal
-from tests.databases import Database
-from tests.examples import EXAMPLED, example_body
-from tests.furniture import NOWHERE
+from tests.support.callers import Caller, now_ms, refusal
+from tests.support.databases import Database
+from tests.support.operation_examples import EXAMPLED, example_body
+from tests.support.organization_fixtures import NOWHERE
 
 MIB = 1_048_576
 

@@ -13,12 +13,12 @@ from keystead.api.catalogue import Operation
 from keystead.api.enums import ApiKeyCurve
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from tests.callers import Caller, Headers, api_key_params, refusal
-from tests.databases import Database
-from tests.examples import EXAMPLED, example_body
-from tests.furniture import NOWHERE
-from tests.passkeys import SoftPasskey
-from tests.servers import Server, user_with_key
+from tests.support.callers import Caller, Headers, api_key_params, refusal
+from tests.support.databases import Database
+from tests.support.operation_examples import EXAMPLED, example_body
+from tests.support.organization_fixtures import NOWHERE
+from tests.support.passkeys import SoftPasskey
+from tests.support.servers import Server, user_with_key
 
 OFF_CURVE_P256 = "02" + "ff" * 32
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551

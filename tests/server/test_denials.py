@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.callers import SDK_FORM, Caller, refusal, unique
-from tests.furniture import policy_params
+from tests.support.callers import SDK_FORM, Caller, refusal, unique
+from tests.support.organization_fixtures import policy_params
 
 
 class Bad(NamedTuple):

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from tests.callers import SDK_FORM, Caller
-from tests.clients.test_python_client import unique
-from tests.examples import SUBMISSIONS
-from tests.furniture import ERC20_TRANSFER, IDL, Furniture, interface_params
-from tests.servers import Installation, Server
+from tests.compatibility.test_python_client import unique
+from tests.support.callers import SDK_FORM, Caller
+from tests.support.operation_examples import SUBMISSIONS
+from tests.support.organization_fixtures import ERC20_TRANSFER, IDL, Furniture, interface_params
+from tests.support.servers import Installation, Server
 
 SECONDS, NANOS, UUID = (
     re.compile(r"\d+"),

@@ -15,8 +15,8 @@ from keystead.server.protocol import LimitedProtocol
 from keystead.server.run import uvicorn_configuration
 from keystead.server.service import Service
 from keystead.server.settings import Settings
-from tests.callers import Caller, unique
-from tests.servers import Installation
+from tests.support.callers import Caller, unique
+from tests.support.servers import Installation
 
 REQUESTS = 60
 """Of each kind."""

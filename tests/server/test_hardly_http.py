@@ -19,8 +19,8 @@ from keystead.server.application import Application
 from keystead.server.protocol import Whole
 from keystead.server.service import Service
 from keystead.server.settings import Settings
-from tests.callers import Caller
-from tests.servers import Server
+from tests.support.callers import Caller
+from tests.support.servers import Server
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from keystead.api.public_schema import PATHS
 from keystead.operations import CATALOGUE
-from tests.callers import SDK_FORM, Caller, answered, refusal
-from tests.servers import Server
+from tests.support.callers import SDK_FORM, Caller, answered, refusal
+from tests.support.servers import Server
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ANSWERED = {operation.path for operation in CATALOGUE}

@@ -20,13 +20,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tests.callers import Caller, answered, now_ms, refusal, unique
 from tests.conftest import MakeDatabase, StartServer
-from tests.furniture import mfa_policy_params
-from tests.issuers import AUDIENCE, ISSUER, Issuer
-from tests.passkeys import SoftPasskey
-from tests.server.world import new_sub_organization
-from tests.servers import Server, found_installation
+from tests.support.authz_world import new_sub_organization
+from tests.support.callers import Caller, answered, now_ms, refusal, unique
+from tests.support.issuers import AUDIENCE, ISSUER, Issuer
+from tests.support.organization_fixtures import mfa_policy_params
+from tests.support.passkeys import SoftPasskey
+from tests.support.servers import Server, found_installation
 
 
 def token(issuer: Issuer = ISSUER, **claims: Any) -> str:

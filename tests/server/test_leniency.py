@@ -12,10 +12,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.activities.activity import ActivityOperation
 from keystead.api.catalogue import Operation
-from tests.callers import SDK_FORM, Caller, encoded
-from tests.examples import (
+from keystead.pipeline.activity import ActivityOperation
+from tests.support.callers import SDK_FORM, Caller, encoded
+from tests.support.mutations import struct_in
+from tests.support.operation_examples import (
     ANSWERED_WITH_ANOTHER,
     ETHEREUM_ACCOUNT,
     EXAMPLED,
@@ -26,7 +27,6 @@ from tests.examples import (
     interface_params,
     submitter,
 )
-from tests.mutations import struct_in
 
 NEEDED = frozenset({"path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport"})
 """Optional members of which some are needed, or without which the request means much more."""

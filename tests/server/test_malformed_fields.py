@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from keystead.activities.activity import ActivityOperation
-from keystead.activities.requests import Envelope
 from keystead.api.catalogue import Operation
-from tests.callers import Caller, encoded, now_ms, refusal
-from tests.databases import Database
-from tests.examples import EXAMPLED, QUERIES, SUBMISSIONS
-from tests.furniture import NOWHERE
-from tests.mutations import Mutation, mutations
+from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.requests import Envelope
+from tests.support.callers import Caller, encoded, now_ms, refusal
+from tests.support.databases import Database
+from tests.support.mutations import Mutation, mutations
+from tests.support.operation_examples import EXAMPLED, QUERIES, SUBMISSIONS
+from tests.support.organization_fixtures import NOWHERE
 
 
 def broken(operation: Operation, activity_type: str, organization_id: str) -> Iterator[Mutation]:

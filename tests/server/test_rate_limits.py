@@ -9,9 +9,9 @@ import pytest
 
 from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.stamps.signing import generate_api_key
-from tests.callers import refusal
 from tests.conftest import MakeDatabase
-from tests.servers import Server, found_installation, user_with_key
+from tests.support.callers import refusal
+from tests.support.servers import Server, found_installation, user_with_key
 
 TWO_A_SECOND: list[tuple[str, list[float], list[bool]]] = [
     ("as many at once as in a second", [0, 0, 0], [True, True, False]),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from keystead.operations import CATALOGUE
-from tests.callers import refusal
-from tests.examples import NEVER_FOUND, QUERIES
 from tests.server.test_adversaries import ADVERSARIES
-from tests.server.world import Somebody, World
+from tests.support.authz_world import Somebody, World
+from tests.support.callers import refusal
+from tests.support.operation_examples import NEVER_FOUND, QUERIES
 
 READERS = (
     "a root user of the parent",

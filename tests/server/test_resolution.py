@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import Caller, answered, refusal
 from tests.conftest import MakeDatabase
-from tests.databases import Database
-from tests.passkeys import SoftPasskey
-from tests.servers import Server, found_installation, running, user_with_key
+from tests.support.callers import Caller, answered, refusal
+from tests.support.databases import Database
+from tests.support.passkeys import SoftPasskey
+from tests.support.servers import Server, found_installation, running, user_with_key
 
 TAG = {"userTagName": "never", "userIds": []}
 

@@ -10,18 +10,18 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.ports import Sealed
-from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.identifiers import new_id
 from keystead.keys.master_key import create
 from keystead.keys.sealing import MasterKey
 from keystead.organizations.organization import DataKey, Organization, Profile, Put, Version, apply
+from keystead.pipeline.ports import Sealed
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import CHECK, SEALED_FACTS, NotReady, open_checked
 from keystead.server.settings import Settings
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
-from tests.servers import Installation, user_with_key
+from tests.support.servers import Installation, user_with_key
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import SDK_FORM, Caller, api_key_params, refusal, unique, user_params
-from tests.examples import claims, interface_params
-from tests.furniture import mfa_policy_params, policy_params
-from tests.passkeys import SoftPasskey
+from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique, user_params
+from tests.support.operation_examples import claims, interface_params
+from tests.support.organization_fixtures import mfa_policy_params, policy_params
+from tests.support.passkeys import SoftPasskey
 
 Params = dict[str, Any]
 

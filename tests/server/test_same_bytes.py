@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.callers import Caller, answered, now_ms, refusal, unique
-from tests.databases import Database
-from tests.passkeys import SoftPasskey
-from tests.servers import Installation, Server
+from tests.support.callers import Caller, answered, now_ms, refusal, unique
+from tests.support.databases import Database
+from tests.support.passkeys import SoftPasskey
+from tests.support.servers import Installation, Server
 
 PATH = "/public/v1/submit/create_user_tag"
 

@@ -16,8 +16,8 @@ from keystead.server.cors import CorsPolicy
 from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import NAMES, Settings, SettingsError, from_environment
 from tests.conftest import MakeDatabase
-from tests.databases import Database, SqliteDatabase
-from tests.servers import Installation, found_installation
+from tests.support.databases import Database, SqliteDatabase
+from tests.support.servers import Installation, found_installation
 
 URL = {"KEYSTEAD_DATABASE_URL": "sqlite:///x"}
 

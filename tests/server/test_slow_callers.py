@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import MakeDatabase
-from tests.servers import Server, found_installation, running
+from tests.support.servers import Server, found_installation, running
 
 HEAD = b"POST /public/v1/query/whoami HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

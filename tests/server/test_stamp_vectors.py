@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from keystead.stamps.base64url import decode_base64url, encode_base64url
-from tests.callers import Caller, api_key_params, now_ms, refusal
 from tests.conftest import MakeDatabase
-from tests.servers import found_installation, running
+from tests.support.callers import Caller, api_key_params, now_ms, refusal
+from tests.support.servers import found_installation, running
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_text(encoding="utf-8"))
 VECTORS: list[dict[str, Any]] = FILE["vectors"]

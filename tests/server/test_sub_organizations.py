@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import SDK_FORM, Caller, api_key_params, refusal, unique
+from tests.chains.test_address_forms import ACCOUNTS, BECH32, HEX, TON, spellings
 from tests.conftest import MakeDatabase
-from tests.furniture import ETHEREUM_ACCOUNT
-from tests.issuers import taking_tokens
-from tests.organizations.test_addresses import ACCOUNTS, BECH32, HEX, TON, spellings
-from tests.passkeys import SoftPasskey
-from tests.server.world import new_sub_organization
-from tests.servers import found_installation, running
+from tests.support.authz_world import new_sub_organization
+from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique
+from tests.support.issuers import taking_tokens
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
+from tests.support.passkeys import SoftPasskey
+from tests.support.servers import found_installation, running
 
 COUNT = 13
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.callers import SDK_FORM, Caller, answered, api_key_params, refusal, unique, user_params
-from tests.furniture import policy_params
-from tests.server.world import new_sub_organization
-from tests.servers import Installation, Server
+from tests.support.authz_world import new_sub_organization
+from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, refusal, unique, user_params
+from tests.support.organization_fixtures import policy_params
+from tests.support.servers import Installation, Server
 
 COMPLETED, FAILED, REJECTED, OPEN = (
     f"ACTIVITY_STATUS_{status}" for status in ("COMPLETED", "FAILED", "REJECTED", "CONSENSUS_NEEDED")

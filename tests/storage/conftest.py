@@ -16,7 +16,7 @@ import pytest
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-from tests.postgres import PostgresServer, running_postgres
+from tests.support.postgres import PostgresServer, running_postgres
 
 ENGINES = ("sqlite", "postgres")
 MakeDatabase = Callable[[], str]

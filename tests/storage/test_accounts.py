@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.records import WalletAccount
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
@@ -20,10 +19,11 @@ from keystead.organizations.attachments import (
 )
 from keystead.organizations.lookups import Lookup, LookupKind, account_lookups
 from keystead.organizations.organization import Remove
+from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, founded
-from tests.storage.samples import a_private_key, a_secret, a_wallet, an_account, an_organization
+from tests.support.commit_history import Road, founded
+from tests.support.commit_samples import a_private_key, a_secret, a_wallet, an_account, an_organization
 
 COMMITTED = CommitOutcome.COMMITTED
 ALL = Page(limit=100)

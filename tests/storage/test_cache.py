@@ -14,8 +14,8 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
-from tests.storage.roads import Road
-from tests.storage.samples import an_organization
+from tests.support.commit_history import Road
+from tests.support.commit_samples import an_organization
 
 
 class Database:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.errors import AlreadyExists, Internal, Unavailable
 from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, founded
-from tests.storage.samples import a_wallet, an_account, an_organization
+from tests.support.commit_history import Road, founded
+from tests.support.commit_samples import a_wallet, an_account, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 

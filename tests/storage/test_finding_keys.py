@@ -8,15 +8,15 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import CommitOutcome
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import AlreadyExists
 from keystead.api.identifiers import new_id
 from keystead.organizations.attachments import InterfaceText, NewAccount, SealedSecret, StoredAccount
 from keystead.organizations.organization import Sealed
+from keystead.pipeline.store import CommitOutcome
 from tests.storage.conftest import opened
-from tests.storage.roads import founded
-from tests.storage.samples import a_secret, a_wallet, an_account, an_interface
+from tests.support.commit_history import founded
+from tests.support.commit_samples import a_secret, a_wallet, an_account, an_interface
 
 COMMITTED = CommitOutcome.COMMITTED
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit
 from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
 from keystead.organizations.organization import ContractInterface, Remove
+from keystead.pipeline.store import Commit
 from keystead.storage.groups import Group, gather
 from keystead.storage.rows import of_commit
-from tests.storage.roads import Road, approved, of
-from tests.storage.samples import a_user, an_activity, an_interface, an_organization
+from tests.support.commit_history import Road, approved, of
+from tests.support.commit_samples import a_user, an_activity, an_interface, an_organization
 
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 

@@ -15,15 +15,15 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage import promises
 from keystead.storage.base import DatabaseStore
-from tests.hanging import not_hanging
 from tests.storage.conftest import MakeDatabase, opened
-from tests.storage.roads import Road, approved, founded, of, waiting
-from tests.storage.samples import a_user, an_organization
+from tests.support.commit_history import Road, approved, founded, of, waiting
+from tests.support.commit_samples import a_user, an_organization
+from tests.support.hanging import not_hanging
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 ROOT = Path(__file__).parents[2]

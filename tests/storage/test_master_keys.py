@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from keystead.activities.store import Page
 from keystead.organizations.organization import DataKey, Sealed
+from keystead.pipeline.store import Page
 from tests.storage.conftest import opened
-from tests.storage.roads import founded
-from tests.storage.samples import an_organization
+from tests.support.commit_history import founded
+from tests.support.commit_samples import an_organization
 
 
 def test_a_fact_changes_only_from_what_it_was(database: str) -> None:

@@ -14,15 +14,15 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.activities.store import CommitOutcome, Page
 from keystead.api.errors import Unavailable
+from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.sqlite_connection import DatabaseFile
-from tests.postgres import PostgresServer
 from tests.storage.conftest import MakeDatabase, opened
-from tests.storage.roads import Road, founded
-from tests.storage.samples import an_organization
+from tests.support.commit_history import Road, founded
+from tests.support.commit_samples import an_organization
+from tests.support.postgres import PostgresServer
 
 COMMITTED = CommitOutcome.COMMITTED
 
@@ -209,7 +209,7 @@ def test_sqlite_file_is_taken_away_and_put_back(new_sqlite: MakeDatabase) -> Non
 _COMMIT_FOR_EVER = """
 import asyncio, sys
 from keystead.storage.open import open_store
-from tests.storage.roads import Road
+from tests.support.commit_history import Road
 
 async def run(url, organization_id):
     store = await open_store(url)

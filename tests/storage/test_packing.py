@@ -12,12 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from keystead.activities.store import CommitOutcome
 from keystead.organizations.attachments import InterfaceText
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.packing import PACKED_FROM, packed, unpacked
 from tests.storage.conftest import opened
-from tests.storage.roads import founded
-from tests.storage.samples import a_user, a_vote
+from tests.support.commit_history import founded
+from tests.support.commit_samples import a_user, a_vote
 
 FRAME = lz4.frame.compress(b"")[:4]
 TEXTS = st.builds(

@@ -10,15 +10,15 @@ import multiprocessing
 
 from msgspec.structs import replace
 
-from keystead.activities.activity import Activity
-from keystead.activities.store import CommitOutcome
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import User
 from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, approved, awaiting, founded, of, waiting
-from tests.storage.samples import a_user, an_organization
+from tests.support.commit_history import Road, approved, awaiting, founded, of, waiting
+from tests.support.commit_samples import a_user, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 DONE = ActivityStatus.COMPLETED

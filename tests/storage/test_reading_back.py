@@ -8,17 +8,17 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, lookups
 from keystead.organizations.organization import Put, apply
+from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
 from keystead.storage.sqlite import SqliteStore
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
-from tests.storage.roads import founded
-from tests.storage.samples import (
+from tests.support.commit_history import founded
+from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
     TYPE,

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.records import ApiKey, Policy, PrivateKey, Tag, User, Wallet
 from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
 from keystead.organizations.lookups import LookupKind
@@ -27,11 +26,20 @@ from keystead.organizations.organization import (
     Remove,
     records_of,
 )
+from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
-from tests.databases import Database
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, founded
-from tests.storage.samples import a_secret, a_tag, a_user, a_wallet, an_account, an_interface, an_organization
+from tests.support.commit_history import Road, founded
+from tests.support.commit_samples import (
+    a_secret,
+    a_tag,
+    a_user,
+    a_wallet,
+    an_account,
+    an_interface,
+    an_organization,
+)
+from tests.support.databases import Database
 
 COMMITTED = CommitOutcome.COMMITTED
 ALL = Page(limit=100)

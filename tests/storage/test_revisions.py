@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from keystead.activities.activity import Activity
-from keystead.activities.store import Commit, CommitOutcome, Page
 from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, approved, awaiting, founded, of, waiting
-from tests.storage.samples import (
+from tests.support.commit_history import Road, approved, awaiting, founded, of, waiting
+from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
     a_user,

@@ -29,9 +29,9 @@ from keystead.storage.open import sqlite_path
 from keystead.storage.revisions import HEAD, is_current
 from keystead.storage.schema import migrate
 from keystead.storage.statements import first_tables
-from tests.postgres import PostgresServer
 from tests.storage.conftest import ENGINES, MakeDatabase, opened
-from tests.storage.samples import an_organization
+from tests.support.commit_samples import an_organization
+from tests.support.postgres import PostgresServer
 
 
 @pytest.fixture(params=ENGINES)

@@ -10,16 +10,16 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from keystead.activities.store import Commit, CommitOutcome
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
+from keystead.pipeline.store import Commit, CommitOutcome
 from keystead.storage.groups import gather
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
-from tests.databases import PostgresDatabase, SqliteDatabase
 from tests.storage.conftest import MakeDatabase, opened
-from tests.storage.roads import founded
-from tests.storage.samples import a_user, a_vote, an_activity, an_evaluation, an_organization
+from tests.support.commit_history import founded
+from tests.support.commit_samples import a_user, a_vote, an_activity, an_evaluation, an_organization
+from tests.support.databases import PostgresDatabase, SqliteDatabase
 
 COMMITTED = CommitOutcome.COMMITTED
 GRACE, EDA = a_user("Grace"), a_user("Eda")

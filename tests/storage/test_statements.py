@@ -21,8 +21,8 @@ from keystead.storage.rows import of_commit
 from keystead.storage.statements import Statement, postgres_statements, sqlite_statements
 from keystead.storage.steps import ACTIVITY_CHANGES, IF_SKIPPED
 from tests.storage.conftest import MakeDatabase
-from tests.storage.roads import Road
-from tests.storage.samples import an_organization
+from tests.support.commit_history import Road
+from tests.support.commit_samples import an_organization
 
 
 def test_the_generated_files_are_current() -> None:
@@ -56,7 +56,7 @@ def test_check_tells_and_writing_mends(tmp_path: Path, monkeypatch: pytest.Monke
         "keystead.server.run, keystead.cli.main, keystead.cli.serving, keystead.storage.sqlite",
         "keystead.server.run, keystead.storage.postgres",
         ", ".join(sorted({f"keystead.cli.{target.partition(':')[0]}" for target in COMMANDS.values()})),
-        "keystead.vault.process, keystead.testing",
+        "keystead.signer.process, keystead.testing",
     ],
 )
 def test_servers_and_commands_do_without_sqlalchemy(modules: str) -> None:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from keystead.activities.store import CommitOutcome, Page
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind
+from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.storage.roads import Road, founded
-from tests.storage.samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
+from tests.support.commit_history import Road, founded
+from tests.support.commit_samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
 ALL = Page(limit=100)

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from keystead.activities.ports import BundleSigner
 from keystead.client.credentials import Credentials
+from keystead.pipeline.ports import BundleSigner
 from keystead.stamps.signing import ApiKeyStamper
 
 

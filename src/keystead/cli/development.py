@@ -16,21 +16,21 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from keystead.activities.store import Page
 from keystead.cli.banner import development_banner
 from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.seeding import Origin, fresh, seeded
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
+from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.founding import Founder, found
 from keystead.server.run import AddressInUse, bind, serve_here
 from keystead.server.service import MODE, NotReady, Service
 from keystead.server.settings import Settings
+from keystead.signer.confinement import keep_memory_private
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-from keystead.vault.confinement import keep_memory_private
 
 LOOPBACK = ("127.0.0.1", "::1")
 

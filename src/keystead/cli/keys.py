@@ -9,10 +9,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.activities.ports import BundleSigner
 from keystead.api.rendering import encode
 from keystead.cli.failure import Failure
 from keystead.cli.master_keys import new_master, rotate
+from keystead.pipeline.ports import BundleSigner
 from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
 

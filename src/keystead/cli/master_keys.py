@@ -21,9 +21,9 @@ from keystead.keys.custody import create_at, open_source, source_at
 from keystead.keys.sealing import Master
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
+from keystead.signer.confinement import keep_memory_private
 from keystead.storage.open import open_store
 from keystead.storage.revisions import is_current
-from keystead.vault.confinement import keep_memory_private
 
 
 def new_master(

@@ -17,8 +17,8 @@ from keystead.cli.failure import Failure
 from keystead.keys.master_key import MasterKeyError
 from keystead.server.custody import custody_of
 from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
-from keystead.vault.confinement import keep_memory_private
-from keystead.vault.supervision import SignerProcess
+from keystead.signer.confinement import keep_memory_private
+from keystead.signer.supervision import SignerProcess
 
 
 def serve(

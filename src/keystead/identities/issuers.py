@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from keystead.activities.ports import Clock
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import OidcClaims
 from keystead.identities.tokens import Announced, BadToken, announced, identity
+from keystead.pipeline.ports import Clock
 
 if TYPE_CHECKING:  # slow to import, and of no use to a server that knows no issuer
     from keystead.identities.discovery import Discovery

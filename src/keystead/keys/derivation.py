@@ -14,8 +14,8 @@ from functools import partial
 from typing import Final
 
 from keystead.api.enums import Curve
-from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
-from keystead.keys.paths import HARDENED, effective_segments
+from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
+from keystead.chains.paths import HARDENED, effective_segments
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from keystead.activities.ports import ClientMessage, NewImportTarget
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
 from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
-from keystead.keys.curves import PRIVATE_KEY_BYTES, public_key
 from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"
 """What clients put between mnemonic and passphrase. In exports it is a line feed alone."""

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from keystead.activities.ports import (
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
+from keystead.chains.addresses import address, require_encodable
+from keystead.chains.curves import public_key
+from keystead.chains.paths import parse_path
+from keystead.keys.derivation import KnownParents, derive_private_key
+from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
+from keystead.keys.sealing import DataKey, Purpose, SealContext
+from keystead.pipeline.ports import (
     AccountRequest,
     DerivedAccount,
     NewPrivateKey,
@@ -18,13 +25,6 @@ from keystead.activities.ports import (
     SigningKey,
     WalletKey,
 )
-from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
-from keystead.keys.addresses import address, require_encodable
-from keystead.keys.curves import public_key
-from keystead.keys.derivation import KnownParents, derive_private_key
-from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
-from keystead.keys.paths import parse_path
-from keystead.keys.sealing import DataKey, Purpose, SealContext
 
 
 class Phrase(msgspec.Struct, frozen=True):

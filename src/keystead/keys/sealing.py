@@ -20,7 +20,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from keystead.activities.ports import Sealed
+from keystead.pipeline.ports import Sealed
 
 KEY_BYTES: Final = 32
 _NONCE_BYTES = 12

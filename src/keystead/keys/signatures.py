@@ -23,12 +23,12 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.enums import Curve
 from keystead.api.errors import Internal, InvalidRequest
+from keystead.chains.curves import GROUP_ORDERS
 from keystead.keys import libsecp256k1
-from keystead.keys.curves import GROUP_ORDERS
 from keystead.keys.libsecp256k1 import DIGEST_BYTES, PUBLIC_KEYS_KEPT
+from keystead.pipeline.ports import Signature, SignatureScheme
 
 _HALF: Final = 32
 _PREHASHED = Prehashed(hashes.SHA256())

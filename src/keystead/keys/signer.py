@@ -10,26 +10,11 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 
-from keystead.activities.ports import (
-    AccountRequest,
-    BundleSigner,
-    ClientMessage,
-    DerivedAccount,
-    ImportedPrivateKey,
-    ImportedWallet,
-    NewImportTarget,
-    NewPrivateKey,
-    NewWallet,
-    Sealed,
-    Signature,
-    SignatureScheme,
-    SigningKey,
-)
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal
 from keystead.api.records import AppProof
+from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleKey
-from keystead.keys.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
 from keystead.keys.importing import new_target, opened_message, read_phrase, read_private_key
@@ -51,6 +36,21 @@ from keystead.keys.proof_key import ProofKey
 from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import SignatureUnverified, sign
 from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.pipeline.ports import (
+    AccountRequest,
+    BundleSigner,
+    ClientMessage,
+    DerivedAccount,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
+    NewPrivateKey,
+    NewWallet,
+    Sealed,
+    Signature,
+    SignatureScheme,
+    SigningKey,
+)
 
 PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
 BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)

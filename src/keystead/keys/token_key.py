@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from keystead.activities.ports import Sealed
 from keystead.api.errors import Unavailable
 from keystead.keys.custody import TokenKeyName
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import Master, Purpose, SealBroken, SealContext, associated_data
+from keystead.pipeline.ports import Sealed
 
 if TYPE_CHECKING:
     import pkcs11

@@ -6,10 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities.activity import Activity as RecordedActivity
-from keystead.activities.requests import Submission
-from keystead.activities.states import is_final
-from keystead.activities.view import view
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
@@ -18,6 +14,10 @@ from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
+from keystead.pipeline.activity import Activity as RecordedActivity
+from keystead.pipeline.requests import Submission
+from keystead.pipeline.states import is_final
+from keystead.pipeline.view import view
 
 
 class GetActivityRequest(QueryRequest, frozen=True):

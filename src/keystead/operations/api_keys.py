@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, Asked, QueryRequest, upgraded_api_key
@@ -17,6 +16,7 @@ from keystead.organizations.credentials import check_public_keys_free, new_api_k
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
 from keystead.organizations.users import check_held, user_named, users_asked_for
+from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""

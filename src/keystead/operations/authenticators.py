@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
@@ -27,6 +26,7 @@ from keystead.organizations.credentials import (
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Passkey, Put, Remove
 from keystead.organizations.users import check_held, user_named
+from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""

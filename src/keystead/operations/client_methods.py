@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.activity import ActivityOperation
 from keystead.api import enums, parameters, records
 from keystead.api.catalogue import Operation
 from keystead.api.parameters import QueryRequest
 from keystead.operations import CATALOGUE
+from keystead.pipeline.activity import ActivityOperation
 
 CLIENT = Path(__file__).parents[1] / "client"
 

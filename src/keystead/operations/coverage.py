@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from keystead.activities.activity import ActivityOperation
 from keystead.api.public_schema import PUBLIC_SCHEMA
 from keystead.operations import CATALOGUE
+from keystead.pipeline.activity import ActivityOperation
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 

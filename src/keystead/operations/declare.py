@@ -13,7 +13,14 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from keystead.activities.activity import (
+from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
+from keystead.api.decoding import Decoder, decoder
+from keystead.api.enums import VoteSelection
+from keystead.api.parameters import Asked
+from keystead.api.records import ActivityResponse, Wire
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.pipeline.activity import (
     ActivityOperation,
     Execution,
     Gather,
@@ -23,17 +30,10 @@ from keystead.activities.activity import (
     Resources,
     Standing,
 )
-from keystead.activities.decisions import Decisions
-from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Identities
-from keystead.activities.store import Store
-from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
-from keystead.api.decoding import Decoder, decoder
-from keystead.api.enums import VoteSelection
-from keystead.api.parameters import Asked
-from keystead.api.records import ActivityResponse, Wire
-from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal
+from keystead.pipeline.decisions import Decisions
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.ports import Identities
+from keystead.pipeline.store import Store
 from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
 
 CATALOGUE = Catalogue()

@@ -5,12 +5,12 @@ Not here: the operations that derive (`wallets`, `wallet_accounts`), the derivat
 
 from __future__ import annotations
 
-from keystead.activities.ports import AccountRequest, DerivedAccount
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.parameters import WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount
-from keystead.keys.addresses import caip2_prefix, require_encodable
-from keystead.keys.paths import comparison_form
+from keystead.chains.addresses import caip2_prefix, require_encodable
+from keystead.chains.paths import comparison_form
+from keystead.pipeline.ports import AccountRequest, DerivedAccount
 
 ACCOUNTS_AT_ONCE = 1_000
 """Most accounts that one request may derive or delete."""

@@ -12,22 +12,22 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Informed, Outcome
-from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Sealed
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText
 from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
+from keystead.chains.paths import comparison_form
 from keystead.keys.bundles import read_target
-from keystead.keys.paths import comparison_form
 from keystead.operations.declare import activity
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.wallets import private_key_named, wallet_named
+from keystead.pipeline.activity import Informed, Outcome
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.ports import Sealed
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)
 

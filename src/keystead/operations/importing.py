@@ -6,8 +6,6 @@ from typing import Annotated, Protocol
 
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Outcome
-from keystead.activities.ports import ClientMessage
 from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import PermissionDenied
@@ -24,6 +22,8 @@ from keystead.organizations.import_targets import open_targets, outdated
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
+from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.ports import ClientMessage
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
 """JSON text: what the caller sealed to an import target."""

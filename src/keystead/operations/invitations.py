@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import AccessType, TagType
 from keystead.api.errors import NotFound
@@ -19,6 +18,7 @@ from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Invitation, Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import user_named
+from keystead.pipeline.activity import Execution, Outcome
 
 
 class InvitationParams(Asked, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
-from keystead.keys.paths import HARDENED, parse_path
+from keystead.chains.paths import HARDENED, parse_path
 
 
 def wallet_facts(wallet: Wallet) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
@@ -25,6 +24,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
+from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.expression import compile_expression
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused

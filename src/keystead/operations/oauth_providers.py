@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
     Asked,
@@ -27,6 +26,7 @@ from keystead.organizations.credentials import (
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
 from keystead.organizations.users import check_held, user_named, users_asked_for
+from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""

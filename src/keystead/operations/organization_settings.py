@@ -8,7 +8,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
@@ -20,6 +19,7 @@ from keystead.operations.organizations import Feature
 from keystead.organizations.governance import new_quorum
 from keystead.organizations.organization import Profile, Put
 from keystead.organizations.users import check_credential
+from keystead.pipeline.activity import Execution, Outcome
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 

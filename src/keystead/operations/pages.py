@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keystead.activities.store import Page
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import Pagination
+from keystead.pipeline.store import Page
 
 DEFAULT_LIMIT = 10
 LIMIT_MAX = 100

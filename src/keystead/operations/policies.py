@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.enums import Effect
 from keystead.api.errors import NotFound
@@ -18,6 +17,7 @@ from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
+from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import compile_policy
 
 AT_ONCE = 100

@@ -6,15 +6,13 @@ from typing import Annotated, Protocol
 
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Outcome
-from keystead.activities.ports import NewPrivateKey
 from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
-from keystead.keys.addresses import require_encodable
+from keystead.chains.addresses import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
 from keystead.organizations.labels import check_unique
@@ -22,6 +20,8 @@ from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported, private_key_named
+from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.ports import NewPrivateKey
 
 KEYS_AT_ONCE = 100
 """Most private keys that one request may make or delete."""

@@ -5,11 +5,11 @@ Here: reading the sealed half while gathering. Not here: which key is meant (`si
 
 from __future__ import annotations
 
-from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Sealed, StandaloneKey, WalletKey
 from keystead.api.errors import NotFound
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.ports import Sealed, StandaloneKey, WalletKey
 
 
 async def sealed_mnemonic(gathering: Gathering, wallet: Wallet) -> Sealed:

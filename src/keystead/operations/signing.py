@@ -15,21 +15,21 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Informed, Outcome
-from keystead.activities.gathering import Gathering
-from keystead.activities.ports import Signature, SignatureScheme
 from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked
 from keystead.api.records import Wire
-from keystead.keys.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
-from keystead.keys.transactions.chains import parse_transaction
-from keystead.keys.transactions.transaction import UnsignedTransaction, unparsable
+from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
+from keystead.chains.transactions.chains import parse_transaction
+from keystead.chains.transactions.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.organization import Organization, contract_key
+from keystead.pipeline.activity import Execution, Informed, Outcome
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.ports import Signature, SignatureScheme
 
 ReadT = TypeVar("ReadT")
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import NO_CONTROLS, Label, Notes
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import NotFound
@@ -17,6 +16,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
 from keystead.organizations.organization import ContractInterface, Put, Remove
+from keystead.pipeline.activity import Execution, Outcome
 
 
 class CreateSmartContractInterfaceIntent(Asked, frozen=True):

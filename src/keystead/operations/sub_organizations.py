@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, NewOrganization, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest
@@ -31,6 +30,7 @@ from keystead.organizations.attachments import Attachment, Dissolution
 from keystead.organizations.governance import dissolved, new_quorum
 from keystead.organizations.organization import DataKey, Profile, Put, RootQuorum, Version, apply, founded
 from keystead.organizations.users import refuse_verification
+from keystead.pipeline.activity import Execution, NewOrganization, Outcome
 
 ROOT_USERS_MAX = 100
 """Most root users that a sub-organization can be made with."""

@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
@@ -19,6 +18,7 @@ from keystead.organizations.governance import check_may_go, check_still_credenti
 from keystead.organizations.organization import Passkey, Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import refuse_verification, user_named
+from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""

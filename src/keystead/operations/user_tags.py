@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
@@ -17,6 +16,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_apart, check_rename, new_tag, tag_named
 from keystead.organizations.users import user_named
+from keystead.pipeline.activity import Execution, Outcome
 
 
 class CreateUserTagIntent(Asked, frozen=True):

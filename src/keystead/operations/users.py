@@ -7,7 +7,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.decoding import Label
 from keystead.api.enums import AccessType, TagType
 from keystead.api.identifiers import Uuid
@@ -44,6 +43,7 @@ from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Change, Passkey, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
+from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 100
 """Most users that one request may add."""

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.activities import deciding
-from keystead.activities.activity import Execution, Outcome
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.declare import Reading, activity, query
+from keystead.pipeline import deciding
+from keystead.pipeline.activity import Execution, Outcome
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 

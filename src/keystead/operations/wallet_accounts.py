@@ -8,15 +8,13 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Informed, Outcome
-from keystead.activities.gathering import Gathering
 from keystead.api.decoding import Label
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount, Wire
-from keystead.keys.paths import comparison_form
+from keystead.chains.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.derived_accounts import (
     ACCOUNTS_AT_ONCE,
@@ -35,6 +33,8 @@ from keystead.organizations.attachments import (
 from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import Put, Sealed
 from keystead.organizations.wallets import check_exported, is_exported, wallet_named
+from keystead.pipeline.activity import Informed, Outcome
+from keystead.pipeline.gathering import Gathering
 
 
 class CreateWalletAccountsIntent(Asked, frozen=True):

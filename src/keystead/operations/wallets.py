@@ -9,8 +9,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.activities.activity import Execution, Outcome
-from keystead.activities.ports import NewWallet
 from keystead.api.decoding import Label
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
@@ -34,6 +32,8 @@ from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
+from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.ports import NewWallet
 
 MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""

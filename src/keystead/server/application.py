@@ -12,9 +12,6 @@ from typing import Any
 
 import uuid_utils
 
-from keystead.activities.activity import ActivityOperation
-from keystead.activities.requests import read_submission
-from keystead.activities.turns import NEXT_TURN
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
     Internal,
@@ -29,6 +26,9 @@ from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.activities import shown
+from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.requests import read_submission
+from keystead.pipeline.turns import NEXT_TURN
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.bodies import Disconnected, read_body, read_past, too_large
 from keystead.server.cors import CorsPolicy

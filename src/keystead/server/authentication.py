@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from keystead.activities.store import Store
-from keystead.activities.turns import NEXT_TURN
 from keystead.api.decoding import decoder
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere, Unauthenticated
@@ -25,6 +23,8 @@ from keystead.organizations.principals import (
     principal_in,
     unknown,
 )
+from keystead.pipeline.store import Store
+from keystead.pipeline.turns import NEXT_TURN
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES

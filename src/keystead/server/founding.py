@@ -11,12 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from keystead.activities.ports import AccountRequest
 from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.api.rendering import encode
-from keystead.keys.paths import comparison_form
+from keystead.chains.paths import comparison_form
 from keystead.keys.sealing import Master
 from keystead.keys.signer import LocalSigner
 from keystead.operations.derived_accounts import account_record
@@ -33,6 +32,7 @@ from keystead.organizations.organization import (
     Version,
     founded,
 )
+from keystead.pipeline.ports import AccountRequest
 from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY
 from keystead.storage.base import DatabaseStore
 

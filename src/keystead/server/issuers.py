@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keystead.activities.ports import Clock, Identities
 from keystead.identities.issuers import KnownIssuers
+from keystead.pipeline.ports import Clock, Identities
 from keystead.server.settings import Settings, SettingsError
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.arrivals import Arrivals
 from keystead.api.rendering import rfc3339
+from keystead.pipeline.arrivals import Arrivals
 
 logger = logging.getLogger("keystead")
 

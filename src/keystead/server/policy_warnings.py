@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.activities.activity import Activity
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity
 from keystead.policies.warnings import unsafe_denials
 from keystead.server.logs import logger
 

@@ -17,11 +17,11 @@ from typing import Final
 
 import msgspec
 
-from keystead.activities.ports import Sealed
-from keystead.activities.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.api.rendering import encode
 from keystead.keys.sealing import Master, MasterKeys, SealBroken, SealContext, data_key_context
 from keystead.organizations.organization import DataKey, Put, Version, apply
+from keystead.pipeline.ports import Sealed
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.server.service import CHECK, SEALED_FACTS
 from keystead.storage.base import DatabaseStore
 

@@ -22,7 +22,7 @@ from keystead.server.application import Application
 from keystead.server.protocol import LimitedProtocol
 from keystead.server.service import Service, open_checked
 from keystead.server.settings import SECRET_NAMES, SIGNER_SOCKET, Settings, from_environment
-from keystead.vault import confinement
+from keystead.signer import confinement
 
 BACKLOG = 2048
 

@@ -14,10 +14,6 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.decisions import Rules
-from keystead.activities.lifecycle import Lifecycle
-from keystead.activities.ports import Identities, Sealed, Signer
-from keystead.activities.requests import Liveness
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
@@ -30,17 +26,21 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.pipeline.decisions import Rules
+from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.ports import Identities, Sealed, Signer
+from keystead.pipeline.requests import Liveness
 from keystead.server.custody import custody_of
 from keystead.server.issuers import identities_of
 from keystead.server.logs import logger
 from keystead.server.settings import Settings, SettingsError
+from keystead.signer.client import Channel, remote_signer
+from keystead.signer.process import unlocked
+from keystead.signer.rpc import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.revisions import is_current
-from keystead.vault.calls import ServerKeys, WrongMasterKey
-from keystead.vault.process import unlocked
-from keystead.vault.remote import Channel, remote_signer
 
 MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
 """Names of the facts that an installation keeps of itself."""

@@ -12,16 +12,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from keystead.activities.activity import Activity
-from keystead.activities.arrivals import Arrivals, Coming
-from keystead.activities.store import Commit, CommitOutcome, Held, Page
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.organizations.addresses import possible_forms
+from keystead.chains.address_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.arrivals import Arrivals, Coming
+from keystead.pipeline.store import Commit, CommitOutcome, Held, Page
 from keystead.storage import rows
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.promises import Hold, Pending, Settled

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from keystead.activities.store import CommitOutcome
 from keystead.api.errors import ServiceError, Unavailable
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import unwritten
 from keystead.storage.groups import gather
 from keystead.storage.postgres_connections import Connections

@@ -13,8 +13,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from keystead.activities.store import CommitOutcome
 from keystead.api.errors import ServiceError
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import unwritten
 from keystead.storage.groups import gather
 from keystead.storage.postgres_connections import Connections

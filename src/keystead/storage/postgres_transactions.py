@@ -18,7 +18,7 @@ from typing import Any
 
 import asyncpg
 
-from keystead.activities.store import CommitOutcome
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.groups import Group
 from keystead.storage.statements import PostgresStatements, Swap
 from keystead.storage.steps import IF_SKIPPED, Move, Revaluation, Revision

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Organization
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.steps import Rows
 
 HOLD_S = 2.0

@@ -13,8 +13,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from keystead.activities.activity import Activity, Proof
-from keystead.activities.store import Commit, OrganizationChange
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.records import (
     AppProof,
@@ -26,7 +24,7 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
-from keystead.organizations.addresses import stored_form
+from keystead.chains.address_forms import stored_form
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -52,6 +50,8 @@ from keystead.organizations.organization import (
     Remove,
     records_of,
 )
+from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.store import Commit, OrganizationChange
 from keystead.storage.packing import packed, unpacked
 from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
 

@@ -19,8 +19,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 
-from keystead.activities.store import CommitOutcome
 from keystead.api.errors import Unavailable
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import already_there, unwritten
 from keystead.storage.groups import Group, gather
 from keystead.storage.promises import Hold, Pending, Settled

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from keystead.activities.store import CommitOutcome
 from keystead.organizations.organization import Version
+from keystead.pipeline.store import CommitOutcome
 
 Row = tuple[Any, ...]
 

@@ -1,0 +1,1 @@
+"""Chains and formats: addresses, transactions, typed data, contract interfaces. Public bytes only. Pure."""

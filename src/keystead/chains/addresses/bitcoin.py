@@ -1,0 +1,106 @@
+"""Addresses of Bitcoin, on four networks and of five kinds, and of those that took over its forms: Dogecoin, XRP.
+
+Pure. Not here: scripts of transactions (`keys.transactions`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from keystead.api.enums import AddressFormat
+from keystead.chains.addresses.text import RIPPLE_ALPHABET, base58check, segwit
+from keystead.chains.curves import PublicKey
+from keystead.keys.signatures import taproot_public_key
+
+_PUSH_33 = b"\x21"
+_CHECKSIG = b"\xac"
+
+
+class Network(msgspec.Struct, frozen=True):
+    """How a network's addresses begin: version bytes of base 58, prefix of bech32."""
+
+    p2pkh: bytes
+    p2sh: bytes
+    prefix: str
+
+
+NETWORKS: Final[Mapping[str, Network]] = {
+    "MAINNET": Network(b"\x00", b"\x05", "bc"),
+    "TESTNET": Network(b"\x6f", b"\xc4", "tb"),
+    "SIGNET": Network(b"\x6f", b"\xc4", "tb"),
+    "REGTEST": Network(b"\x6f", b"\xc4", "bcrt"),
+}
+
+
+def hash160(data: bytes) -> bytes:
+    """RIPEMD-160 of SHA-256, 20 bytes."""
+    from Crypto.Hash import RIPEMD160  # OpenSSL keeps it among its legacy algorithms, which may be absent
+
+    return bytes(RIPEMD160.new(hashlib.sha256(data).digest()).digest())
+
+
+def single_key_script(compressed: bytes) -> bytes:
+    """The script behind a P2SH or P2WSH address of one key: to push the key and check its signature.
+
+    Our choice (docs/divergences.md): the public API does not say which script it is.
+    """
+    return _PUSH_33 + compressed + _CHECKSIG
+
+
+def p2pkh(key: PublicKey, network: Network) -> str:
+    return base58check(network.p2pkh + hash160(key.compressed))
+
+
+def p2sh(key: PublicKey, network: Network) -> str:
+    return base58check(network.p2sh + hash160(single_key_script(key.compressed)))
+
+
+def p2wpkh(key: PublicKey, network: Network) -> str:
+    return segwit(network.prefix, 0, hash160(key.compressed))
+
+
+def p2wsh(key: PublicKey, network: Network) -> str:
+    return segwit(network.prefix, 0, hashlib.sha256(single_key_script(key.compressed)).digest())
+
+
+def p2tr(key: PublicKey, network: Network) -> str:
+    """To the key tweaked as BIP-341 says for an output without scripts."""
+    return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
+
+
+_KINDS: Mapping[str, Callable[[PublicKey, Network], str]] = {
+    "P2PKH": p2pkh,
+    "P2SH": p2sh,
+    "P2WPKH": p2wpkh,
+    "P2WSH": p2wsh,
+    "P2TR": p2tr,
+}
+
+
+def encoders() -> dict[AddressFormat, Callable[[PublicKey], str]]:
+    """By format, of every network and kind."""
+
+    def encoder(kind: Callable[[PublicKey, Network], str], network: Network) -> Callable[[PublicKey], str]:
+        return lambda key: kind(key, network)
+
+    return {
+        AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network_name}_{kind_name}"): encoder(kind, network)
+        for network_name, network in NETWORKS.items()
+        for kind_name, kind in _KINDS.items()
+    }
+
+
+def doge_mainnet(key: PublicKey) -> str:
+    return base58check(b"\x1e" + hash160(key.compressed))
+
+
+def doge_testnet(key: PublicKey) -> str:
+    return base58check(b"\x71" + hash160(key.compressed))
+
+
+def xrp(key: PublicKey) -> str:
+    return base58check(b"\x00" + hash160(key.compressed), RIPPLE_ALPHABET)

@@ -1,0 +1,167 @@
+"""Raw payloads: from the text, encoding and hash function of a request to the message that is signed.
+
+Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data (`typed_data`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.decoding import refuse_ambiguous
+from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
+from keystead.api.errors import InvalidRequest
+from keystead.api.keccak import keccak256
+from keystead.chains.transactions import rlp
+from keystead.chains.typed_data import integer_of, parse_typed_data
+from keystead.pipeline.ports import SignatureScheme
+
+DIGEST_BYTES: Final = 32
+_AUTHORIZATION_MAGIC: Final = b"\x05"
+
+_HEX = re.compile(r"(?:0[xX])?(?P<digits>(?:[0-9a-fA-F]{2})+)\Z")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\Z")
+
+_HASHES: Final[Mapping[HashFunction, Callable[[bytes], bytes]]] = {
+    HashFunction.NO_OP: lambda data: data,
+    HashFunction.SHA256: lambda data: hashlib.sha256(data).digest(),
+    HashFunction.KECCAK256: keccak256,
+}
+_OF_ETHEREUM: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702_AUTHORIZATION})
+
+
+class Payload(msgspec.Struct, frozen=True):
+    """`message` is what is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `facts`: the keywords
+    that policies see of it; of raw bytes they see none."""
+
+    message: bytes
+    facts: Mapping[str, Any]
+
+
+def scheme_of(curve: Curve, address_format: AddressFormat | None) -> SignatureScheme:
+    """The scheme in which a key signs raw payloads, by the format of the address that named it."""
+    if curve is Curve.ED25519:
+        return SignatureScheme.ED25519
+    if address_format is not None and address_format.endswith("_P2TR"):
+        return SignatureScheme.SCHNORR_KEY_PATH
+    if address_format in (AddressFormat.SPARK_MAINNET, AddressFormat.SPARK_REGTEST):
+        return SignatureScheme.SCHNORR
+    return SignatureScheme.ECDSA
+
+
+def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:
+    """Raise InvalidRequest unless the three go together."""
+    if encoding in _OF_ETHEREUM and curve is not Curve.SECP256K1:
+        raise InvalidRequest(
+            f"invalid payload encoding: field `parameters.encoding`: {encoding} needs a key on {Curve.SECP256K1}, "
+            f"but this is one on {curve}"
+        )
+    if encoding in _OF_ETHEREUM:
+        allowed = frozenset({HashFunction.NO_OP})
+    else:
+        allowed = frozenset({HashFunction.NOT_APPLICABLE} if curve is Curve.ED25519 else _HASHES)
+    if hash_function not in allowed:
+        raise InvalidRequest(
+            f"invalid hash function: field `parameters.hashFunction`: {hash_function} does not go with {encoding} "
+            f"on {curve}; expected {' or '.join(sorted(allowed))}"
+        )
+
+
+def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFunction, field: str) -> Payload:
+    """The message of a payload whose combination was checked. Raises InvalidRequest, naming the field."""
+    if not text:
+        raise InvalidRequest(f"invalid request body: field `{field}`: it is empty")
+    match encoding:
+        case PayloadEncoding.EIP712:
+            return _typed_data(text, field)
+        case PayloadEncoding.EIP7702_AUTHORIZATION:
+            return _authorization(text, field)
+    data = _hexadecimal(text, field) if encoding is PayloadEncoding.HEXADECIMAL else _utf8(text, field)
+    if hash_function is HashFunction.NOT_APPLICABLE:
+        return Payload(data, {})
+    message = _HASHES[hash_function](data)
+    if len(message) != DIGEST_BYTES:
+        raise InvalidRequest(
+            f"invalid request body: field `{field}`: expected a 32-bytes-long digest for {hash_function}, "
+            f"not {len(message)} bytes"
+        )
+    return Payload(message, {})
+
+
+def hex_bytes(text: str) -> bytes | None:
+    """The bytes that hex digits in either case say, with or without 0x; None for anything else, and for none."""
+    match = _HEX.match(text)
+    return bytes.fromhex(match["digits"]) if match else None
+
+
+def _hexadecimal(text: str, field: str) -> bytes:
+    data = hex_bytes(text)
+    if data is None:
+        raise InvalidRequest(
+            f"invalid request body: field `{field}`: expected pairs of hex digits, with or without 0x in front"
+        )
+    return data
+
+
+def _utf8(text: str, field: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest(f"invalid request body: field `{field}`: half a surrogate pair is no text") from None
+
+
+def _typed_data(text: str, field: str) -> Payload:
+    data = parse_typed_data(text, field)
+    domain = {
+        "name": "name",
+        "version": "version",
+        "verifyingContract": "verifying_contract",
+        "chainId": "chain_id",
+    }
+    return Payload(
+        data.digest,
+        {
+            "eth": {
+                "eip_712": {
+                    "primary_type": data.primary_type,
+                    "domain": {word: data.domain[name] for name, word in domain.items() if name in data.domain},
+                    "message": data.message,
+                }
+            }
+        },
+    )
+
+
+class _Authorization(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    address: Annotated[str, Meta(pattern=_ADDRESS.pattern)]
+    chain_id: int | str
+    nonce: int | str
+
+
+_AUTHORIZATION = msgspec.json.Decoder(_Authorization)
+
+
+def _authorization(text: str, field: str) -> Payload:
+    """EIP-7702: keccak-256 of 05 and rlp([chain id, address, nonce])."""
+    try:
+        read = _AUTHORIZATION.decode(text)
+        refuse_ambiguous(text.encode())
+    except (msgspec.DecodeError, RecursionError) as refused:
+        raise _no_authorization(field, str(refused)) from None
+    chain_id, nonce = integer_of(read.chain_id), integer_of(read.nonce)
+    if chain_id is None or not 0 <= chain_id < 1 << 256:
+        raise _no_authorization(field, "`chainId` is an integer of at most 256 bits; 0 means any chain")
+    if nonce is None or not 0 <= nonce < 1 << 64:
+        raise _no_authorization(field, "`nonce` is an integer of at most 64 bits")
+    items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
+    facts = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
+    return Payload(keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
+
+
+def _no_authorization(field: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"invalid request body: field `{field}`: not an EIP-7702 authorization: {why}")

@@ -1,0 +1,173 @@
+"""An activity as it is kept, what it is made of, and what one execution needs and yields.
+
+Here: the values. Not here: how an activity moves (`lifecycle`), how it reads on the wire (`view`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from keystead.api.catalogue import Kind, Operation, wire_key
+from keystead.api.decoding import Decoder
+from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
+from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Change, Organization
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.ports import Signer
+
+ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
+GatheredT = TypeVar("GatheredT")
+
+
+class NewOrganization(msgspec.Struct, frozen=True):
+    """An organization to be founded, and the rows beside it."""
+
+    organization: Organization
+    attachments: tuple[Attachment, ...] = ()
+
+
+class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
+    """What an execution yields: its result, the changes it asks for, rows beside the organization.
+
+    `derived` are the accounts whose derivation an app proof can attest; `founds` is another organization that the
+    activity brings into being.
+    """
+
+    result: ResultT
+    changes: tuple[Change, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    derived: tuple[WalletAccount, ...] = ()
+    founds: NewOrganization | None = None
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """What an execution may look at and use. It writes nothing.
+
+    `identities` are those that the request's ID tokens proved when it was submitted, by field.
+    """
+
+    organization: Organization
+    submitter_id: str
+    identities: Mapping[str, OidcClaims]
+    now_ms: int
+    limits: Limits
+    signer: Signer
+    new_id: Callable[[], str]
+
+
+class Informed(Execution, Generic[GatheredT], frozen=True, kw_only=True):
+    """An execution that also sees what its operation's `gather` function found."""
+
+    gathered: GatheredT
+
+
+Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Gather = Callable[[Gathering, Any], Awaitable[Any]]
+Resources = Callable[[Organization, Any, Any], Mapping[str, Any]]
+Standing = Callable[[str, Any], None]
+OidcTokens = Callable[[Any], Mapping[str, str]]
+
+
+class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of an activity type: what its parameters are, and how they read as the current version's.
+
+    `result` makes this version's result of the current one's; None where they are the same.
+    """
+
+    activity_type: str
+    intent: type[Asked]
+    result_key: str
+    upgrade: Callable[[Any], Asked]
+    decoder: Decoder
+    result: Callable[[Any], Wire] | None = None
+
+    @property
+    def intent_key(self) -> str:
+        return wire_key(self.intent)
+
+
+class ActivityOperation(Operation, frozen=True, kw_only=True):
+    """An operation that submits an activity.
+
+    `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
+    vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
+    no execution ever does: then submissions need not wait for each other.
+
+    The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
+    once, when it is submitted. `standing` refuses a new submission, by its submitter's id, before anything else is
+    asked. `gather` looks up, before every decision, what `resources` and the execution need
+    beyond the organization. `resources` gives the keywords besides `activity` that policies see, from the
+    organization, the intent and what was gathered (None without `gather`).
+    """
+
+    kind: ClassVar[Kind] = "submit"
+
+    versions: tuple[IntentVersion, ...]
+    result: type[Wire]
+    execute: Execute
+    owner: Callable[[Any], str] | None = None
+    casts: VoteSelection | None = None
+    changes_organization: bool = True
+    gather: Gather | None = None
+    resources: Resources | None = None
+    standing: Standing | None = None
+    oidc_tokens: OidcTokens | None = None
+
+    def version_of(self, activity_type: str) -> IntentVersion | None:
+        for version in self.versions:
+            if version.activity_type == activity_type:
+                return version
+        return None
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
+
+    `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
+    `identities` are what the ID tokens in that request proved when it came, by field.
+    """
+
+    user_id: str
+    record_id: str
+    type: CredentialType
+    public_key: str
+    credential_id: str
+    at_ms: int
+    fingerprint: str = ""
+    identities: Mapping[str, OidcClaims] = {}
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity on record.
+
+    `request` is the exact body that was submitted, by the user `submitter_id`; `result` maps its key to its JSON.
+    Approvals cast before `approvals_since_ms` have lapsed. `revision` counts the changes since it was made.
+    """
+
+    id: str
+    organization_id: str
+    type: str
+    status: ActivityStatus
+    fingerprint: str
+    request: bytes
+    result: dict[str, msgspec.Raw]
+    votes: tuple[Vote, ...]
+    app_proofs: tuple[AppProof, ...]
+    failure: Status | None
+    submitter_id: str
+    proofs: tuple[Proof, ...]
+    approvals_since_ms: int
+    revision: int
+    created_at_ms: int
+    updated_at_ms: int
+
+    @property
+    def identities(self) -> Mapping[str, OidcClaims]:
+        """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
+        return self.proofs[0].identities if self.proofs else {}

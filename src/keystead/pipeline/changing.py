@@ -1,0 +1,87 @@
+"""From an execution's outcome to what is committed: the result, the organization's change, what was founded.
+
+Pure. Not here: the commit (`lifecycle`, `store`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from keystead.api.records import User, Wire
+from keystead.api.rendering import encode
+from keystead.organizations.attachments import Attachment, NewAccount, RemovedAccount
+from keystead.organizations.lookups import Lookup, account_lookups, lookups, name_lookup
+from keystead.organizations.organization import (
+    Change,
+    Organization,
+    Profile,
+    Put,
+    Remove,
+    Version,
+    apply,
+    records_of,
+)
+from keystead.pipeline.activity import Outcome
+from keystead.pipeline.deciding import Case
+from keystead.pipeline.store import OrganizationChange
+
+
+def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
+    version = case.operation.version_of(case.activity_type)
+    assert version is not None, case.activity_type
+    result = outcome.result if version.result is None else version.result(outcome.result)
+    return {version.result_key: msgspec.Raw(encode(result))}
+
+
+def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
+    """The organization's next version, which this evaluation allowed; None if the outcome leaves it as it is."""
+    if not outcome.changes and not outcome.attachments:
+        return None
+    after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
+    known = _found_by(organization, outcome.changes) | _accounts_found_by(outcome.attachments, RemovedAccount)
+    found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments, NewAccount)
+    return OrganizationChange(
+        before=organization.version,
+        after=after,
+        changes=outcome.changes,
+        attachments=outcome.attachments,
+        lookups=found - known,
+        forgotten=known - found,
+    )
+
+
+def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
+    """The organization that the outcome brings into being."""
+    founded = outcome.founds
+    if founded is None:
+        return None
+    changes = tuple(Put(record) for record in records_of(founded.organization))
+    return OrganizationChange(
+        before=None,
+        after=founded.organization,
+        changes=changes,
+        attachments=founded.attachments,
+        lookups=_found_by(founded.organization, changes) | _accounts_found_by(founded.attachments, NewAccount),
+    )
+
+
+def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
+    """By what those whom these changes touch can be found in this version of the organization."""
+    found, users = set[Lookup](), organization.users
+    for change in changes:
+        match change:
+            case Put(Profile()):
+                found.add(name_lookup(organization.profile.name))
+            case Put(User(user_id=user_id)) if user_id in users:
+                found |= lookups(users[user_id])
+            case Remove(kind, user_id) if kind is User and user_id in users:
+                found |= lookups(users[user_id])
+    return frozenset(found)
+
+
+def _accounts_found_by(
+    attachments: Iterable[Attachment], kind: type[NewAccount | RemovedAccount]
+) -> frozenset[Lookup]:
+    return account_lookups(one.account for one in attachments if isinstance(one, kind))

@@ -1,0 +1,174 @@
+"""The body of a submission: its envelope, its intent in the version it names, its fingerprint.
+
+Here: decoding, and the check of its time. Not here: who sent it, and what becomes of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.decoding import decoder, plain, refuse_repeated_members
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Asked, OidcClaims
+from keystead.pipeline.activity import ActivityOperation, IntentVersion
+
+ParametersT = TypeVar("ParametersT")
+
+
+class Envelope(Asked, Generic[ParametersT], frozen=True):
+    """The members that every submission has; `timestamp_ms` is decimal text."""
+
+    type: Annotated[str, Meta(max_length=255)]
+    timestamp_ms: Annotated[str, Meta(max_length=20)]
+    organization_id: Uuid
+    parameters: ParametersT
+    generate_app_proofs: bool | None = None
+
+
+class Liveness(msgspec.Struct, frozen=True):
+    """How far a request's time may lie from the server's, in milliseconds."""
+
+    past_ms: int = 3_600_000
+    future_ms: int = 300_000
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """A decoded submission; `intent` is as it was sent, in its own version.
+
+    `identities` are what its ID tokens prove, by field, once they are verified.
+    """
+
+    operation: ActivityOperation
+    version: IntentVersion
+    envelope: Envelope[Any]
+    intent: Asked
+    request: bytes
+    fingerprint: str
+    identities: Mapping[str, OidcClaims] = {}
+
+    def oidc_tokens(self) -> Mapping[str, str]:
+        """The ID tokens in the intent, by field."""
+        tokens = self.operation.oidc_tokens
+        return {} if tokens is None else tokens(self.version.upgrade(self.intent))
+
+
+_ENVELOPE = decoder(Envelope[msgspec.Raw])
+
+
+def fingerprint(body: bytes) -> str:
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
+    """Decode a body sent to this operation's path.
+
+    Raises InvalidRequest, naming the field, for anything malformed and for a type that is not of this path.
+    """
+    version = operation.versions[0]
+    read = plain(body)
+    envelope = _read_at_once(version, body, read)
+    if envelope is not None:
+        intent = envelope.parameters
+    else:
+        envelope = _ENVELOPE.decode(body)
+        version = _version_of(operation, envelope.type)
+        intent = read_intent(version, envelope.parameters)
+    if read is None:
+        refuse_repeated_members(body)
+    return Submission(
+        operation=operation,
+        version=version,
+        envelope=envelope,
+        intent=intent,
+        request=body,
+        fingerprint=fingerprint(body),
+    )
+
+
+def _version_of(operation: ActivityOperation, activity_type: str) -> IntentVersion:
+    version = operation.version_of(activity_type)
+    if version is None:
+        raise InvalidRequest(
+            f"Invalid activity type: field `type`: {activity_type!r} does not belong to {operation.path}; "
+            f"expected {' or '.join(operation.activity_types)}"
+        )
+    return version
+
+
+def read_intent(version: IntentVersion, parameters: msgspec.Raw) -> Asked:
+    """The intent of this version. One member too many is forgiven: a published client puts
+    `generateAppProofs` among the parameters."""
+    try:
+        return version.decoder.decode(parameters)  # type: ignore[no-any-return]
+    except InvalidRequest:
+        members = _members(parameters)
+        if members is None or "generateAppProofs" not in members:
+            raise
+        del members["generateAppProofs"]
+        return version.decoder.decode(msgspec.json.encode(members))  # type: ignore[no-any-return]
+
+
+def _members(parameters: msgspec.Raw) -> dict[str, msgspec.Raw] | None:
+    try:
+        return msgspec.json.decode(parameters, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def recorded_envelope(request: bytes) -> Envelope[msgspec.Raw]:
+    """The envelope of a request on record."""
+    envelope: Envelope[msgspec.Raw] = _ENVELOPE.decode(request)
+    return envelope
+
+
+def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], Asked]:
+    """The envelope and the intent of a request on record, which is of this version."""
+    at_once = _read_at_once(version, request, None)
+    if at_once is not None:
+        return at_once, at_once.parameters
+    envelope = recorded_envelope(request)
+    return envelope, read_intent(version, envelope.parameters)
+
+
+def _read_at_once(version: IntentVersion, body: bytes, read: Any) -> Envelope[Any] | None:
+    """The envelope with the intent in it: where long parameters end is found in no less time than what they hold.
+    `read`: what JSON says, where that has been read already.
+
+    None where the body is not of this version, or not as it should be: read one after the other, they tell why.
+    """
+    at_once = _at_once(version.intent)
+    try:
+        envelope: Envelope[Any] = at_once.decode(body) if read is None else msgspec.convert(read, at_once.type)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return envelope if envelope.type == version.activity_type else None
+
+
+@functools.cache
+def _at_once(intent: type[Asked]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(Envelope[intent])  # type: ignore[valid-type]
+
+
+def check_liveness(envelope: Envelope[Any], now_ms: int, liveness: Liveness) -> None:
+    """Raise InvalidRequest unless the request's time is near the server's."""
+    text = envelope.timestamp_ms
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest(
+            "invalid request body: field `timestampMs`: expected milliseconds since the epoch as decimal text, "
+            f"got {json.dumps(text)}"
+        )
+    sent_ms = int(text)
+    if not now_ms - liveness.past_ms < sent_ms <= now_ms + liveness.future_ms:
+        raise InvalidRequest(
+            f"invalid request body: field `timestampMs`: {sent_ms} is too far from the server's time {now_ms}; "
+            f"accepted are less than {liveness.past_ms // 1000} s of age and at most "
+            f"{liveness.future_ms // 1000} s ahead"
+        )

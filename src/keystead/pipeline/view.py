@@ -1,0 +1,64 @@
+"""An activity as one caller sees it: its intent read back from the request, and what the caller may still do.
+
+Here: from the record to the shape of the wire. Not here: the two forms of that shape (`api.rendering`).
+"""
+
+from __future__ import annotations
+
+from keystead.api import records
+from keystead.api.catalogue import Catalogue
+from keystead.api.enums import VoteSelection
+from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.requests import Submission, recorded_request
+from keystead.pipeline.states import is_final
+
+
+def view(
+    activity: Activity,
+    catalogue: Catalogue,
+    user_id: str,
+    *,
+    may_vote: bool,
+    lacks_proofs: bool,
+    submission: Submission | None = None,
+) -> records.Activity:
+    """The activity for this user, who may vote on it or not, and whose approval may wait for further proofs.
+
+    `submission`: what the user has just sent; if it is this activity's request, that is not decoded once more.
+    """
+    operation = catalogue.of_type(activity.type)
+    assert isinstance(operation, ActivityOperation), activity.type
+    version = operation.version_of(activity.type)
+    assert version is not None, activity.type
+    if submission is not None and submission.fingerprint == activity.fingerprint:
+        envelope, intent = submission.envelope, submission.intent
+    else:
+        envelope, intent = recorded_request(version, activity.request)
+    open_to_vote = may_vote and not is_final(activity.status)
+    return records.Activity(
+        id=activity.id,
+        organization_id=activity.organization_id,
+        status=activity.status,
+        type=activity.type,
+        timestamp_ms=envelope.timestamp_ms,
+        intent={version.intent_key: intent},
+        result=dict(activity.result),
+        votes=activity.votes,
+        app_proofs=activity.app_proofs or None,
+        fingerprint=activity.fingerprint,
+        can_approve=open_to_vote and (lacks_proofs or not _has_approved(activity, user_id)),
+        can_reject=open_to_vote,
+        created_at=records.Timestamp.from_ms(activity.created_at_ms),
+        updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
+        failure=activity.failure,
+    )
+
+
+def _has_approved(activity: Activity, user_id: str) -> bool:
+    """Whether the user's vote is an approval that has not lapsed."""
+    return any(
+        vote.user_id == user_id
+        and vote.selection is VoteSelection.APPROVED
+        and vote.created_at.epoch_ms >= activity.approvals_since_ms
+        for vote in activity.votes
+    )

@@ -1,0 +1,187 @@
+"""What crosses between a server process and the signer: calls, answers, refusals, each one frame.
+
+A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
+signer's protocol: their types say how arguments and results are encoded, so a method that is added there crosses
+without a word here. Not here: sockets (`remote`, `process`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, get_type_hints
+
+import msgspec
+
+from keystead.api import errors
+from keystead.api.errors import Internal, ServiceError
+from keystead.keys.sealing import SealBroken
+from keystead.pipeline.ports import Sealed, Signer
+
+FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
+LENGTH_BYTES: Final = 4
+
+
+class ServerKeys(msgspec.Struct, frozen=True):
+    """What an installation keeps sealed under its master key: a constant to try it with, the server's own keys."""
+
+    check: Sealed
+    proof_key: Sealed
+    bundle_key: Sealed
+
+
+class Door(Protocol):
+    """What a server process asks before anything else, on each connection."""
+
+    async def unlock(self, server_keys: ServerKeys) -> str:
+        """Show what the installation keeps; the id of the master key that seals.
+
+        Raises WrongMasterKey if none opens the check value, SealBroken if none opens the others.
+        """
+        ...
+
+
+class WrongMasterKey(SealBroken):
+    """The master key is not the one under which the installation's values are sealed."""
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True):
+    """`arguments`: those of the call, in the order of its parameters."""
+
+    number: int
+    call: str
+    arguments: msgspec.Raw
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """`body`: the call's result, or a Refusal."""
+
+    number: int
+    refused: bool
+    body: msgspec.Raw
+
+
+class Refusal(msgspec.Struct, frozen=True, array_like=True):
+    """An error that has a meaning on the other side; anything else crosses as Internal, without its text."""
+
+    name: str
+    message: str
+    machine_code: str = ""
+    details: Sequence[Mapping[str, Any]] | None = None
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One method of a protocol: its parameters as a struct, and how that and its result are read."""
+
+    name: str
+    parameters: type[msgspec.Struct]
+    arguments: msgspec.msgpack.Decoder[Any]
+    result: msgspec.msgpack.Decoder[Any]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_answers = msgspec.msgpack.Decoder(Answer)
+_requests = msgspec.msgpack.Decoder(Request)
+_refusals = msgspec.msgpack.Decoder(Refusal)
+
+REFUSALS: Final[Mapping[str, type[Exception]]] = {
+    one.__name__: one
+    for one in (*vars(errors).values(), SealBroken, WrongMasterKey)
+    if isinstance(one, type) and issubclass(one, ServiceError | SealBroken)
+}
+
+
+def calls_of(protocol: type) -> dict[str, Call]:
+    """The public methods of a protocol, by name."""
+    methods = inspect.getmembers(protocol, inspect.isfunction)
+    return {name: _call(name, method) for name, method in methods if not name.startswith("_")}
+
+
+def _call(name: str, method: Any) -> Call:
+    hints = get_type_hints(method, include_extras=True)
+    fields: list[Any] = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        given = () if parameter.default is parameter.empty else (parameter.default,)
+        fields.append((parameter.name, hints[parameter.name], *given))
+    parameters = msgspec.defstruct(name, fields, frozen=True, array_like=True, module=__name__)
+    return Call(name, parameters, msgspec.msgpack.Decoder(parameters), msgspec.msgpack.Decoder(hints["return"]))
+
+
+@functools.cache
+def calls() -> dict[str, Call]:
+    """Everything that can be asked of the signer's process."""
+    return calls_of(Signer) | calls_of(Door)
+
+
+def request_frame(number: int, call: Call, arguments: msgspec.Struct) -> bytes:
+    """Raises TooLarge if the arguments are more than a frame holds."""
+    return _framed(_encoder.encode(Request(number, call.name, msgspec.Raw(_encoder.encode(arguments)))))
+
+
+def result_frame(number: int, result: Any) -> bytes:
+    """Raises TooLarge as `request_frame` does."""
+    return _framed(_encoder.encode(Answer(number, False, msgspec.Raw(_encoder.encode(result)))))
+
+
+def refusal_frame(number: int, refused: Exception) -> bytes:
+    """An exception that is none of REFUSALS becomes Internal: its text may hold anything."""
+    known = type(refused).__name__ in REFUSALS
+    if isinstance(refused, ServiceError) and known:
+        refusal = Refusal(type(refused).__name__, refused.message, refused.machine_code, refused.details)
+    elif known:
+        refusal = Refusal(type(refused).__name__, str(refused))
+    else:
+        refusal = Refusal(Internal.__name__, "the signer failed", Internal.default_machine_code)
+    return _framed(_encoder.encode(Answer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
+
+
+def read_request(frame: bytes) -> Request:
+    """Raises msgspec.MsgspecError for anything else."""
+    return _requests.decode(frame)
+
+
+def read_answer(frame: bytes) -> Answer:
+    """Raises msgspec.MsgspecError for anything else."""
+    return _answers.decode(frame)
+
+
+def refusal_of(answer: Answer) -> Exception:
+    """The exception that a refusing answer stands for."""
+    refusal = _refusals.decode(answer.body)
+    kind = REFUSALS[refusal.name]
+    if issubclass(kind, ServiceError):
+        return kind(refusal.message, machine_code=refusal.machine_code, details=refusal.details)
+    return kind(refusal.message)
+
+
+def _framed(body: bytes) -> bytes:
+    if len(body) > FRAME_BYTES_MAX:
+        raise errors.TooLarge(f"{len(body)} bytes are more than the signer takes at once: {FRAME_BYTES_MAX}")
+    return len(body).to_bytes(LENGTH_BYTES) + body
+
+
+class BadFrame(Exception):
+    """The other side announced a frame that is longer than any may be."""
+
+
+class Frames:
+    """Bytes as they arrive, cut into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def taken(self, data: bytes) -> Iterator[bytes]:
+        """The bodies of the frames that these bytes complete. Raises BadFrame."""
+        buffer = self._buffer
+        buffer += data
+        while len(buffer) >= LENGTH_BYTES:
+            length = int.from_bytes(buffer[:LENGTH_BYTES])
+            if length > FRAME_BYTES_MAX:
+                raise BadFrame(f"a frame of {length} bytes")
+            end = LENGTH_BYTES + length
+            if len(buffer) < end:
+                return
+            body = bytes(buffer[LENGTH_BYTES:end])
+            del buffer[:end]
+            yield body

@@ -1,0 +1,197 @@
+"""ID tokens in submissions: verified once, when they come and before any turn; what they proved is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unavailable
+from keystead.api.parameters import OidcClaims
+from keystead.identities.issuers import KnownIssuers
+from keystead.pipeline.activity import Activity
+from tests.support.issuers import HOUR_S, ISSUER
+from tests.support.organization_harness import DAY_MS, Company, public_key
+from tests.support.replay import replayed
+
+
+class Watched:
+    """ISSUER's tokens, counted. With `outage`, its keys cannot be had; with a `gate`, not before that opens."""
+
+    def __init__(self) -> None:
+        self.fields: list[str] = []
+        self.outage = False
+        self.gate: asyncio.Event | None = None
+        self.known: KnownIssuers
+
+    async def proven(self, token: str, field: str) -> OidcClaims:
+        self.fields.append(field)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.outage:
+            raise Unavailable("the keys cannot be had now")
+        return await self.known.proven(token, field)
+
+
+def company(threshold: int = 1) -> tuple[Company, Watched]:
+    watched = Watched()
+    people = Company("R1", "R2", "Ben", root=["R1", "R2"], threshold=threshold, identities=watched)
+    watched.known = KnownIssuers(people.clock, {ISSUER.url: ISSUER.key_set()})
+    return people, watched
+
+
+def token(people: Company, **claims: Any) -> str:
+    return ISSUER.token(people.clock.ms // 1000, **claims)
+
+
+def asked(people: Company, *tokens: str) -> dict[str, Any]:
+    providers = [{"providerName": "p", "oidcToken": one} for one in tokens]
+    return {"userId": people.user_ids["Ben"], "oauthProviders": providers}
+
+
+def subjects(people: Company) -> list[str]:
+    return [provider.subject for provider in people.user("Ben").oauth_providers]
+
+
+def test_what_counts_is_the_submission() -> None:
+    """Approved twenty hours after the token expired, with the issuer out of reach."""
+    people, watched = company(threshold=2)
+    activity = people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
+    assert activity.status is ActivityStatus.CONSENSUS_NEEDED
+    assert subjects(people) == []
+    people.clock.ms += 20 * HOUR_S * 1000
+    watched.outage = True
+    assert people.seen("R2", activity).can_approve
+    assert people.approve("R2", activity).status is ActivityStatus.COMPLETED
+    assert subjects(people) == ["ada"]
+    assert len(watched.fields) == 1
+
+
+def test_approvals_that_lapsed_take_no_token_with_them() -> None:
+    people, _ = company(threshold=2)
+    activity = people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
+    people.clock.ms += DAY_MS
+    people.approve("R2", activity)
+    assert people.approve("R1", activity).status is ActivityStatus.COMPLETED
+    assert subjects(people) == ["ada"]
+
+
+def test_the_same_bytes_again() -> None:
+    """Have their one activity, though their token has expired and its issuer is out of reach."""
+    people, watched = company()
+    body = people.body("create_oauth_providers", asked(people, token(people)))
+    activity = people.send("R1", "create_oauth_providers", body)
+    people.clock.ms += 2 * HOUR_S * 1000
+    watched.outage = True
+    assert people.send("R1", "create_oauth_providers", body) == activity
+    assert people.run(people.sending(people.caller("R1"), "create_oauth_providers", body)) == activity
+    assert len(watched.fields) == len(people.activities()) == 1
+
+
+def test_an_outage_changes_nothing() -> None:
+    people, watched = company()
+    before, watched.outage = people.organization, True
+    body = people.body("create_oauth_providers", asked(people, token(people)))
+    with pytest.raises(Unavailable):
+        people.send("R1", "create_oauth_providers", body)
+    assert people.organization is before
+    assert people.database.log == []
+    watched.outage = False
+    assert people.send("R1", "create_oauth_providers", body).status is ActivityStatus.COMPLETED
+
+
+def test_a_slow_issuer_holds_up_nobody() -> None:
+    people, watched = company()
+
+    async def both() -> tuple[Activity, Activity]:
+        watched.gate = asyncio.Event()
+        body = people.body("create_oauth_providers", asked(people, token(people)))
+        slow = asyncio.create_task(people.sending(people.caller("R1"), "create_oauth_providers", body))
+        again = asyncio.create_task(people.sending(people.caller("R1"), "create_oauth_providers", body))
+        await asyncio.sleep(0)
+        wallet = people.body("create_wallet", {"walletName": "w", "accounts": []})
+        quick = await asyncio.wait_for(people.sending(people.caller("R2"), "create_wallet", wallet), 5)
+        assert not slow.done()
+        watched.gate.set()
+        assert await slow == await again
+        return quick, await slow
+
+    quick, slow = people.run(both())
+    assert {quick.status, slow.status} == {ActivityStatus.COMPLETED}
+    assert len(watched.fields) == 1
+
+
+def test_many_tokens_each_in_its_place() -> None:
+    people, watched = company()
+    ada, eve = token(people, sub="ada"), token(people, sub="eve", aud="another")
+    user = {"userName": "new", "apiKeys": [], "authenticators": [], "userTags": []}
+    users = [user | {"oauthProviders": [{"providerName": "p", "oidcToken": one}]} for one in (ada, eve)]
+    made = people.result("R1", "create_users", {"users": users})["userIds"]
+    held = [people.organization.users[user_id].oauth_providers[0] for user_id in made]
+    assert [(one.issuer, one.subject, one.audience) for one in held] == [
+        (ISSUER.url, "ada", "client-of-the-tests"),
+        (ISSUER.url, "eve", "another"),
+    ]
+    assert watched.fields == [f"parameters.users[{index}].oauthProviders[0].oidcToken" for index in (0, 1)]
+
+
+def test_the_same_token_is_verified_once() -> None:
+    """And so refused at once, however often it is there."""
+    people, watched = company()
+    with pytest.raises(ServiceError, match="already exists"):
+        people.submit("R1", "create_oauth_providers", asked(people, *[token(people)] * 10))
+    assert len(watched.fields) == 1
+
+
+def test_a_sub_organizations_root_user() -> None:
+    people, _ = company()
+    user = {"userName": "Ada", "apiKeys": [], "authenticators": []}
+    provider = {"providerName": "p", "oidcToken": token(people, sub="ada")}
+    parameters = {
+        "subOrganizationName": "sub",
+        "rootUsers": [user | {"oauthProviders": [provider]}],
+        "rootQuorumThreshold": 1,
+    }
+    made = people.result("R1", "create_sub_organization", parameters)
+    sub = people.database.organizations[made["subOrganizationId"]]
+    (held,) = sub.users[made["rootUserIds"][0]].oauth_providers
+    assert (held.issuer, held.subject) == (ISSUER.url, "ada")
+
+
+def test_who_may_not_is_told_so() -> None:
+    people, _ = company()
+    parameters = asked(people, token(people)) | {"userId": people.user_ids["R1"]}
+    with pytest.raises(PermissionDenied):
+        people.submit("Ben", "create_oauth_providers", parameters)
+    people.submit("Ben", "create_oauth_providers", asked(people, token(people)))
+    assert subjects(people) == ["somebody"]
+
+
+def test_a_stale_request_asks_no_issuer() -> None:
+    people, watched = company()
+    body = people.body("create_oauth_providers", asked(people, token(people)))
+    people.clock.ms += DAY_MS
+    with pytest.raises(InvalidRequest, match="timestampMs"):
+        people.send("R1", "create_oauth_providers", body)
+    assert watched.fields == []
+
+
+def test_a_request_without_tokens_asks_nobody() -> None:
+    people, watched = company()
+    key = {"apiKeyName": "k", "publicKey": public_key("k"), "curveType": "API_KEY_CURVE_P256"}
+    people.submit("R1", "create_api_keys", {"userId": people.user_ids["Ben"], "apiKeys": [key]})
+    claims = {"iss": "https://i", "sub": "s", "aud": "a"}
+    by_claims = asked(people) | {"oauthProviders": [{"providerName": "p", "oidcClaims": claims}]}
+    people.submit("R1", "create_oauth_providers", by_claims)
+    assert watched.fields == []
+
+
+def test_the_record_alone_tells_what_was_attached() -> None:
+    """Replayed without any issuer."""
+    people, _ = company()
+    people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
+    said = people.database.evaluations[people.id]
+    again, _ = people.run(replayed(people.founding, people.activities(), said, people.limits))
+    assert again == people.organization

@@ -1,0 +1,136 @@
+"""Import targets over time: how long they are open, how many, and what goes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.organizations.import_targets import LASTS_MS, OPEN_MAX, open_targets
+from keystead.organizations.organization import ImportKind
+from keystead.pipeline.activity import Activity
+from tests.support import bundles
+from tests.support.organization_harness import Company
+
+BUNDLE = bundles.message(b"whatever", bundles.point(bundles.fresh()))
+
+
+def company(**rules: Any) -> Company:
+    return Company("Root", "Ana", "Ben", root=["Root"], **rules)
+
+
+def begin(people: Company, who: str = "Root", kind: str = "wallet") -> Activity:
+    return people.submit(who, f"init_import_{kind}", {"userId": people.user_ids[who]})
+
+
+def params(people: Company, who: str = "Root") -> dict[str, Any]:
+    return {
+        "userId": people.user_ids[who],
+        "walletName": f"wallet {people.ids.next}",
+        "encryptedBundle": BUNDLE,
+        "accounts": [],
+    }
+
+
+def import_(people: Company, who: str = "Root") -> Activity:
+    return people.submit(who, "import_wallet", params(people, who))
+
+
+def left(people: Company, who: str = "Root", kind: ImportKind = ImportKind.WALLET) -> int:
+    return len(open_targets(people.organization, people.user_ids[who], kind, people.clock.ms))
+
+
+def test_a_target_goes_with_the_import() -> None:
+    people = company()
+    begin(people)
+    begin(people)
+    import_(people)
+    assert left(people) == 1
+    assert len(people.organization.import_targets) == 1
+    import_(people)
+    with pytest.raises(InvalidRequest, match="failed to decrypt bundle"):
+        import_(people)
+    assert len(people.organization.wallets) == 2
+
+
+@pytest.mark.parametrize(("later_ms", "is_open"), [(LASTS_MS - 10, True), (LASTS_MS, False)])
+def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
+    people = company()
+    begin(people)
+    people.clock.ms += later_ms
+    assert left(people) == int(is_open)
+    if is_open:
+        import_(people)
+    else:
+        with pytest.raises(InvalidRequest):
+            import_(people)
+
+
+def test_what_is_over_goes_when_anybody_begins_another() -> None:
+    people = company()
+    people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
+    begin(people)
+    begin(people, kind="private_key")
+    people.clock.ms += LASTS_MS
+    begin(people, "Ana")
+    assert [one.user_id for one in people.organization.import_targets.values()] == [people.user_ids["Ana"]]
+
+
+def test_the_oldest_gives_way() -> None:
+    people = company()
+    begin(people, kind="private_key")
+    for _ in range(OPEN_MAX):
+        begin(people)
+    first = min(id_ for id_, one in people.organization.import_targets.items() if one.kind is ImportKind.WALLET)
+    begin(people)
+    assert first not in people.organization.import_targets
+    assert left(people) == OPEN_MAX
+    assert left(people, kind=ImportKind.PRIVATE_KEY) == 1
+
+
+def test_a_refused_import_leaves_the_target() -> None:
+    people = company()
+    begin(people)
+    people.submit("Root", "create_wallet", {"walletName": "taken", "accounts": []})
+    with pytest.raises(InvalidRequest, match="label must be unique"):
+        people.submit("Root", "import_wallet", params(people) | {"walletName": "taken"})
+    assert left(people) == 1
+
+
+def test_an_import_that_waits_uses_the_target_when_it_is_executed() -> None:
+    people = company()
+    people.policy(name="imports", consensus="approvers.count() >= 2", condition="activity.kind == 'IMPORT_WALLET'")
+    people.policy(
+        name="init", consensus="approvers.count() >= 1", condition="activity.kind == 'INIT_IMPORT_WALLET'"
+    )
+    begin(people, "Ana")
+    early, late = import_(people, "Ana"), import_(people, "Ana")
+    assert left(people, "Ana") == 1
+    assert people.approve("Ben", early).status is ActivityStatus.COMPLETED
+    failed = people.approve("Ben", late)
+    assert failed.status is ActivityStatus.FAILED
+    assert failed.failure is not None
+    assert "failed to decrypt bundle" in failed.failure.message
+    assert len(people.organization.wallets) == 1
+
+
+def test_importing_needs_a_policy() -> None:
+    people = company()
+    with pytest.raises(PermissionDenied, match="permission"):
+        begin(people, "Ana")
+    with pytest.raises(PermissionDenied, match="permission"):
+        import_(people, "Ana")
+
+
+def test_nobody_imports_in_anothers_name() -> None:
+    """Refused before any policy is read, so that it waits for nobody; it leaves no record."""
+    people = company()
+    people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
+    for who in ("Root", "Ana"):
+        with pytest.raises(PermissionDenied, match="userId"):
+            people.submit(who, "init_import_wallet", {"userId": people.user_ids["Ben"]})
+        with pytest.raises(PermissionDenied, match="userId"):
+            people.submit(who, "import_wallet", params(people, "Ben"))
+    assert not people.organization.import_targets

@@ -1,0 +1,280 @@
+"""The signer as a process: its calls cross, its refusals too; it is started again; only its service may ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.keys.custody import Custody, KeyFile, KeyText
+from keystead.keys.master_key import MasterKeyError
+from keystead.keys.sealing import MasterKey, SealBroken
+from keystead.keys.signer import LocalSigner
+from keystead.pipeline.ports import (
+    AccountRequest,
+    Sealed,
+    SignatureScheme,
+    Signer,
+    StandaloneKey,
+    WalletKey,
+)
+from keystead.signer import client as remote
+from keystead.signer.client import Channel, remote_signer
+from keystead.signer.rpc import FRAME_BYTES_MAX, ServerKeys, WrongMasterKey, calls, request_frame
+from keystead.signer.supervision import SignerProcess
+from tests.signer.conftest import MASTER_KEY, pid_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who is there")
+
+LOCAL = LocalSigner(MASTER_KEY)
+KEYS = ServerKeys(LOCAL.check_value(), LOCAL.new_proof_key(), LOCAL.new_bundle_key())
+ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
+WALLET = "0190f3a2-0000-7000-8000-000000000002"
+ETHEREUM = AccountRequest(
+    curve=Curve.SECP256K1,
+    path_format=PathFormat.BIP32,
+    path="m/44'/60'/0'/0/0",
+    address_format=AddressFormat.ETHEREUM,
+)
+ResultT = TypeVar("ResultT")
+
+
+def asked(
+    process: SignerProcess,
+    use: Callable[[Signer], Awaitable[ResultT]],
+    *,
+    server_keys: ServerKeys = KEYS,
+) -> ResultT:
+    """What `use` returns, given the signer of this process."""
+
+    async def run() -> ResultT:
+        channel = Channel(process.path, server_keys)
+        await channel.open()
+        try:
+            return await use(remote_signer(channel))
+        finally:
+            channel.close()
+
+    return asyncio.run(run())
+
+
+def test_every_call_crosses(signer_process: SignerProcess) -> None:
+    async def use(signer: Signer) -> None:
+        data_key = await signer.new_data_key(ORGANIZATION)
+        place: dict[str, Any] = {"organization_id": ORGANIZATION, "data_key": data_key}
+        wallet = await signer.create_wallet(**place, wallet_id=WALLET, mnemonic_length=12, accounts=[ETHEREUM])
+        (again,) = await signer.derive_accounts(
+            **place, wallet_id=WALLET, sealed_mnemonic=wallet.sealed_mnemonic, accounts=[ETHEREUM]
+        )
+        assert (again,) == wallet.accounts
+        key = WalletKey(
+            wallet_id=WALLET,
+            sealed=wallet.sealed_mnemonic,
+            curve=Curve.SECP256K1,
+            path=ETHEREUM.path,
+            public_key=bytes.fromhex(wallet.accounts[0].public_key),
+        )
+        signing: dict[str, Any] = {**place, "key": key, "scheme": SignatureScheme.ECDSA, "messages": [bytes(32)]}
+        assert await signer.sign(**signing) == await LOCAL.sign(**signing)
+        alone = await signer.create_private_key(
+            **place, private_key_id=WALLET, curve=Curve.ED25519, address_formats=[AddressFormat.SOLANA]
+        )
+        standalone = StandaloneKey(
+            private_key_id=WALLET,
+            sealed=alone.sealed,
+            curve=Curve.ED25519,
+            public_key=bytes.fromhex(alone.public_key),
+        )
+        signing |= {"key": standalone, "scheme": SignatureScheme.ED25519, "messages": [b"x", b"y"]}
+        assert await signer.sign(**signing) == await LOCAL.sign(**signing)
+        (proof,) = await signer.prove(["{}"])
+        assert proof.proof_payload == "{}"
+
+    asked(signer_process, use)
+
+
+REFUSED: list[tuple[type[Exception], str, dict[str, Any]]] = [
+    (InvalidRequest, "invalid mnemonic length", {"mnemonic_length": 13}),
+    (InvalidRequest, "invalid path", {"accounts": [msgspec.structs.replace(ETHEREUM, path="m/x")]}),
+    (SealBroken, "data-key", {"organization_id": WALLET}),
+]
+
+
+@pytest.mark.parametrize(("kind", "message", "instead"), REFUSED)
+def test_refusals_cross(
+    kind: type[Exception], message: str, instead: dict[str, Any], signer_process: SignerProcess
+) -> None:
+    """As the signer in the same process refuses: the same type, the same words."""
+    data_key = asyncio.run(LOCAL.new_data_key(ORGANIZATION))
+    arguments: dict[str, Any] = {
+        "organization_id": ORGANIZATION,
+        "data_key": data_key,
+        "wallet_id": WALLET,
+        "mnemonic_length": 12,
+        "accounts": [ETHEREUM],
+    }
+    with pytest.raises(kind, match=message) as here:
+        asyncio.run(LOCAL.create_wallet(**arguments | instead))
+    with pytest.raises(kind) as there:
+        asked(signer_process, lambda signer: signer.create_wallet(**arguments | instead))
+    assert str(there.value) == str(here.value)
+    assert type(there.value) is type(here.value)
+
+
+def test_many_calls_at_once(signer_process: SignerProcess) -> None:
+    async def use(signer: Signer) -> list[Sealed]:
+        return await asyncio.gather(*[signer.new_data_key(f"{number}") for number in range(1_000)])
+
+    for number, sealed in enumerate(asked(signer_process, use)):
+        MASTER_KEY.open_data_key(sealed, f"{number}")
+
+
+def test_killed_again_and_again(signer_process: SignerProcess) -> None:
+    """Whoever asks notices no more than that it took longer."""
+
+    async def use(signer: Signer) -> int:
+        done, ended = 0, asyncio.Event()
+
+        async def ask() -> None:
+            nonlocal done
+            while not ended.is_set():
+                await signer.new_data_key(ORGANIZATION)
+                done += 1
+
+        askers = [asyncio.create_task(ask()) for _ in range(4)]
+        for _ in range(3):
+            before, pid = done, pid_of(signer_process)
+            os.kill(pid, signal.SIGKILL)
+            while done < before + 20 or pid_of(signer_process) == pid:  # noqa: ASYNC110 - a thread starts it
+                await asyncio.sleep(0.01)
+        ended.set()
+        await asyncio.gather(*askers)
+        return done
+
+    assert asked(signer_process, use) > 60
+
+
+def test_that_does_not_come_back(signer_process: SignerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "CALL_TIMEOUT_S", 0.5)
+
+    async def use(signer: Signer) -> None:
+        os.kill(pid_of(signer_process), signal.SIGSTOP)
+        with pytest.raises(Unavailable, match="the signer does not answer; sending the same request again is safe"):
+            await signer.new_data_key(ORGANIZATION)
+        os.kill(pid_of(signer_process), signal.SIGCONT)
+        await signer.new_data_key(ORGANIZATION)
+
+    asked(signer_process, use)
+
+
+def test_another_installation(signer_process: SignerProcess) -> None:
+    other = LocalSigner(MasterKey.generate())
+
+    async def use(signer: Signer) -> None:
+        raise AssertionError
+
+    with pytest.raises(WrongMasterKey):
+        asked(signer_process, use, server_keys=replace(KEYS, check=other.check_value()))
+    with pytest.raises(SealBroken, match="proof-key"):
+        asked(signer_process, use, server_keys=replace(KEYS, proof_key=other.new_proof_key()))
+
+
+NO_KEY = [
+    (KeyFile("/nonexistent"), "does not exist"),
+    (KeyText("KEYSTEAD_MASTER_KEY", "secret"), "environment variable KEYSTEAD_MASTER_KEY holds no master key"),
+]
+
+
+@pytest.mark.parametrize(("source", "message"), NO_KEY)
+def test_no_key(source: KeyFile | KeyText, message: str) -> None:
+    with pytest.raises(MasterKeyError, match=message) as refused, SignerProcess(Custody(source)) as process:
+        process.wait_until_ready()
+    assert "secret" not in str(refused.value)
+
+
+@pytest.fixture
+def connection(signer_process: SignerProcess) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as connected:
+        connected.settimeout(20)
+        connected.connect(str(signer_process.path))
+        yield connected
+
+
+NO_CALLS = {
+    "nonsense": b"\x00\x00\x00\x03abc",
+    "too long": (FRAME_BYTES_MAX + 1).to_bytes(4),
+    "HTTP": b"GET / HTTP/1.1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", NO_CALLS.values(), ids=NO_CALLS)
+def test_what_is_no_call(sent: bytes, connection: socket.socket, signer_process: SignerProcess) -> None:
+    """Ends that connection, and no other."""
+    connection.sendall(sent)
+    assert connection.recv(1) == b""
+    asked(signer_process, lambda signer: signer.new_data_key(ORGANIZATION))
+
+
+def test_before_unlocking(connection: socket.socket) -> None:
+    call = calls()["new_data_key"]
+    connection.sendall(request_frame(1, call, call.parameters(ORGANIZATION)))
+    assert b"was not told which installation" in connection.recv(4_096)
+
+
+def test_private_folder(signer_process: SignerProcess) -> None:
+    assert stat.S_IMODE(signer_process.path.parent.stat().st_mode) == 0o700
+
+
+_CONNECT = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(len(s.recv(1)))"
+_BY_A_GRANDCHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
+
+
+def test_strangers(signer_process: SignerProcess) -> None:
+    """Of the service are the process that started the signer, and its children; nobody else is let in."""
+    command = [sys.executable, "-c", _BY_A_GRANDCHILD, _CONNECT, str(signer_process.path)]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    assert refused.stdout == "0\n", refused
+
+
+def test_confined(signer_process: SignerProcess) -> None:
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{pid_of(signer_process)}/status").read_text().splitlines()
+    )
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+    limits = Path(f"/proc/{pid_of(signer_process)}/limits").read_text()
+    assert "Max core file size 0" in " ".join(limits.split())
+    assert Path(f"/proc/{pid_of(signer_process)}/mem").stat().st_uid == 0  # not dumpable: root's alone
+
+
+def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
+    """Even when that is killed."""
+    code = (
+        "import sys, time; from keystead.keys.custody import *; from keystead.signer.supervision import *\n"
+        "with SignerProcess(Custody(KeyFile(sys.argv[1]))) as signer:\n"
+        "    signer.wait_until_ready(); print(signer._process.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True
+    ) as service:
+        assert service.stdout is not None
+        pid = int(service.stdout.readline())
+        service.kill()
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -1,0 +1,97 @@
+"""Stories of submissions and votes as text, a line per step: who does what, and what it comes to.
+
+    Ana create_policy: CONSENSUS_NEEDED
+    Ben approves: COMPLETED
+    Cy create_policy: denied
+
+A vote is on the newest activity. `Ana/passkey approves` stamps with another credential of Ana's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keystead.api.errors import ServiceError
+from keystead.pipeline.activity import Activity
+from tests.support.organization_harness import Company, public_key
+
+Params = Callable[[Company], dict[str, Any]]
+
+
+def _api_key(company: Company) -> dict[str, Any]:
+    label = f"key {company.ids.next}"
+    return {"apiKeyName": label, "publicKey": public_key(label), "curveType": "API_KEY_CURVE_P256"}
+
+
+def new_user(company: Company) -> dict[str, Any]:
+    return {
+        "userName": f"user {company.ids.next}",
+        "apiKeys": [_api_key(company)],
+        "authenticators": [],
+        "oauthProviders": [],
+        "userTags": [],
+    }
+
+
+ASKED: dict[str, Params] = {
+    "create_wallet": lambda c: {"walletName": f"wallet {c.ids.next}", "accounts": []},
+    "create_policy": lambda c: {
+        "policyName": f"policy {c.ids.next}",
+        "effect": "EFFECT_ALLOW",
+        "condition": "false",
+    },
+    "create_users": lambda c: {"users": [new_user(c)]},
+    "create_user_tag": lambda c: {"userTagName": f"tag {c.ids.next}", "userIds": []},
+    "update_organization_name": lambda c: {"organizationName": f"name {c.ids.next}"},
+    "create_sub_organization": lambda c: {
+        "subOrganizationName": f"sub {c.ids.next}",
+        "rootQuorumThreshold": 1,
+        "rootUsers": [{name: value for name, value in new_user(c).items() if name != "userTags"}],
+    },
+}
+"""Parameters where it does not matter which."""
+
+
+def own_key(company: Company, name: str) -> dict[str, Any]:
+    """An API key for this person."""
+    return {"userId": company.user_ids[name], "apiKeys": [_api_key(company)]}
+
+
+def play(company: Company, story: str) -> Activity | None:
+    """Go through the story. The last activity seen."""
+    newest: Activity | None = None
+    for line in filter(None, map(str.strip, story.splitlines())):
+        step, _, expected = line.rpartition(": ")
+        who, _, what = step.partition(" ")
+        name, _, key = who.partition("/")
+        try:
+            newest = _done(company, name, key, what, newest)
+            found = newest.status.removeprefix("ACTIVITY_STATUS_")
+        except ServiceError as refused:
+            found = _said(refused)
+        assert found == expected, f"{line}: {found}"
+    return newest
+
+
+def _done(company: Company, name: str, key: str, what: str, newest: Activity | None) -> Activity:
+    if what in ("approves", "rejects"):
+        assert newest is not None
+        return company.approve(name, newest, key) if what == "approves" else company.reject(name, newest, key)
+    if what == "adds own key":
+        return company.submit(name, "create_api_keys", own_key(company, name), key)
+    if what == "deletes own key":
+        user = company.user(name)
+        gone = {"userId": user.user_id, "apiKeyIds": [user.api_keys[-1].api_key_id]}
+        return company.submit(name, "delete_api_keys", gone, key)
+    if what.startswith("adds a key of "):
+        return company.submit(name, "create_api_keys", own_key(company, what.rpartition(" ")[2]), key)
+    return company.submit(name, what, ASKED[what](company), key)
+
+
+def _said(refused: ServiceError) -> str:
+    if refused.http_status != 403:
+        return str(refused.http_status)
+    assert refused.details is not None
+    explicitly = str(refused.details[0]["message"]).startswith("The following policies denied")
+    return "denied by policy" if explicitly else "denied"

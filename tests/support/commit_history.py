@@ -1,0 +1,138 @@
+"""Commits to an organization, as the activity road would hand them in.
+
+Here: steps from one version to the next, and what comes of waiting activities. Not here: the values (`samples`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import User
+from keystead.organizations.attachments import Attachment, InterfaceText
+from keystead.organizations.lookups import Lookup, lookups, name_lookup
+from keystead.organizations.organization import (
+    Change,
+    Organization,
+    Put,
+    Record,
+    Remove,
+    Version,
+    apply,
+    records_of,
+)
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.storage.base import DatabaseStore
+from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
+
+
+async def founded(store: DatabaseStore) -> Road:
+    """A road through the first organization of an empty database."""
+    organization = an_organization()
+    assert await store.found(organization, (), found_by(organization), {})
+    return Road(organization)
+
+
+@dataclass
+class Road:
+    """The activity road in miniature: each step foresees the organization that the next one begins from."""
+
+    head: Organization
+
+    def step(
+        self,
+        *changes: Record | Remove,
+        attachments: tuple[Attachment, ...] = (),
+        fingerprint: str | None = None,
+        padding: int = 0,
+    ) -> Commit:
+        """A commit that changes records (an interface with its text where none are named)."""
+        if not changes and not attachments:
+            interface = an_interface()
+            changes = (interface,)
+            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + unpackable(padding)),)
+        activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
+        change = self.change(activity, *changes, attachments=attachments)
+        return Commit(organization_id=self.head.id, activity=activity, change=change)
+
+    def change(
+        self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
+    ) -> OrganizationChange:
+        """What this activity changes. Users' look-ups come and go with them."""
+        before = self.head
+        steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
+        self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
+        known, found = _users_found(before, steps), _users_found(self.head, steps)
+        return OrganizationChange(
+            before=before.version,
+            after=self.head,
+            changes=steps,
+            attachments=attachments,
+            lookups=found - known,
+            forgotten=known - found,
+        )
+
+    def signing(self, *, fingerprint: str | None = None) -> Commit:
+        """A commit that changes no record."""
+        activity = an_activity(self.head, fingerprint=fingerprint)
+        return Commit(organization_id=self.head.id, activity=activity)
+
+    def suborganization(self, child: Organization, *attachments: Attachment) -> Commit:
+        """A commit by this organization that founds another."""
+        founding = OrganizationChange(
+            before=None,
+            after=child,
+            changes=tuple(Put(record) for record in records_of(child)),
+            attachments=attachments,
+            lookups=found_by(child),
+        )
+        return Commit(organization_id=self.head.id, activity=an_activity(self.head), founding=founding)
+
+
+def found_by(organization: Organization) -> frozenset[Lookup]:
+    """By its users and its name."""
+    of_users = [lookup for user in organization.users_in_order() for lookup in lookups(user)]
+    return frozenset({*of_users, name_lookup(organization.profile.name)})
+
+
+def _users_found(organization: Organization, changes: tuple[Change, ...]) -> frozenset[Lookup]:
+    touched = {
+        change.record.user_id for change in changes if isinstance(change, Put) and isinstance(change.record, User)
+    }
+    touched |= {change.id for change in changes if isinstance(change, Remove)}
+    users = [user for user in organization.users_in_order() if user.user_id in touched]
+    return frozenset(lookup for user in users for lookup in lookups(user))
+
+
+def awaiting(commit: Commit) -> Activity:
+    """The commit's activity, as one that waits for consensus."""
+    assert commit.activity is not None
+    return replace(commit.activity, status=ActivityStatus.CONSENSUS_NEEDED, result={})
+
+
+def of(activity: Activity) -> Commit:
+    return Commit(organization_id=activity.organization_id, activity=activity)
+
+
+async def waiting(store: DatabaseStore, road: Road) -> Activity:
+    """A new activity that waits for consensus."""
+    activity = awaiting(road.signing())
+    assert await store.commit(of(activity)) is CommitOutcome.COMMITTED
+    return activity
+
+
+def approved(activity: Activity, *voters: User, status: ActivityStatus | None = None) -> Activity:
+    """The activity's next revision: these users have approved it (again)."""
+    votes = [a_vote(activity.id, voter, b'{"approves": 1}') for voter in voters]
+    kept = [vote for vote in activity.votes if vote.user_id not in {voter.user_id for voter in voters}]
+    return replace(
+        activity,
+        status=status or activity.status,
+        votes=(*kept, *votes),
+        proofs=(*activity.proofs, *[a_proof(voter) for voter in voters]),
+        revision=activity.revision + 1,
+        updated_at_ms=activity.updated_at_ms + 1,
+    )

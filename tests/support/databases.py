@@ -1,0 +1,136 @@
+"""A database as the tests see it, beside the server: empty, founded, counted row by row.
+
+Here: both engines behind one handle, and organizations that no operation makes yet. Not here: servers (`servers`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+from msgspec.structs import replace
+
+from keystead.organizations.lookups import lookups, name_lookup
+from keystead.organizations.organization import Organization, Put, Version, apply, records_of
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.storage.base import DatabaseStore
+from keystead.storage.declared.tables import metadata
+from keystead.storage.open import open_store
+
+TABLES = tuple(sorted(metadata.tables))
+Rows = list[tuple[Any, ...]]
+ResultT = TypeVar("ResultT")
+
+
+class Database(ABC):
+    """A migrated database at `url`. Close it when done; it opens again when it is asked."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @abstractmethod
+    def rows(self, sql: str) -> Rows: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each table has."""
+        columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)
+        return dict(zip(TABLES, self.rows(f"SELECT {columns}")[0], strict=True))
+
+    def values(self) -> list[bytes]:
+        """Every value of every table, as bytes."""
+        rows = (row for table in TABLES for row in self.rows(f"SELECT * FROM {table}"))
+        return [value if isinstance(value, bytes) else str(value).encode() for row in rows for value in row]
+
+    def with_store(self, use: Callable[[DatabaseStore], Awaitable[ResultT]]) -> ResultT:
+        """What `use` returns, given the store over this database."""
+
+        async def run() -> ResultT:
+            store = await open_store(self.url)
+            try:
+                return await use(store)
+            finally:
+                await store.close()
+
+        return asyncio.run(run())
+
+    def add_organization(self, organization: Organization) -> None:
+        """Another organization, as the activity that founds one will write it."""
+        of_users = [found for user in organization.users.values() for found in lookups(user)]
+        founding = OrganizationChange(
+            before=None,
+            after=organization,
+            changes=tuple(Put(record) for record in records_of(organization)),
+            attachments=(),
+            lookups=frozenset({*of_users, name_lookup(organization.profile.name)}),
+        )
+        self._commit(Commit(organization_id=organization.id, activity=None, founding=founding))
+
+    def set_features(self, organization_id: str, features: dict[str, str]) -> None:
+        organization = self.organization(organization_id)
+        change = Put(replace(organization.profile, features=features))
+        after = apply(organization, [change], Version(organization.version.number + 1, "test"))
+        changed = OrganizationChange(
+            before=organization.version, after=after, changes=(change,), attachments=(), lookups=frozenset()
+        )
+        self._commit(Commit(organization_id=organization_id, activity=None, change=changed))
+
+    def organization(self, organization_id: str) -> Organization:
+        async def load(store: DatabaseStore) -> Organization | None:
+            return await store.organization(organization_id)
+
+        organization = self.with_store(load)
+        assert organization is not None, f"no organization {organization_id} in this database"
+        return organization
+
+    def _commit(self, commit: Commit) -> None:
+        async def hand_in(store: DatabaseStore) -> CommitOutcome:
+            return await store.commit(commit)
+
+        assert self.with_store(hand_in) is CommitOutcome.COMMITTED
+
+
+class SqliteDatabase(Database):
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"sqlite:///{path}")
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+
+    def rows(self, sql: str) -> Rows:
+        self._connection = self._connection or sqlite3.connect(self.path, isolation_level=None)
+        return self._connection.execute(sql).fetchall()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class PostgresDatabase(Database):
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._runner: asyncio.Runner | None = None
+        self._connection: Any = None
+
+    def rows(self, sql: str) -> Rows:
+        self._runner = self._runner or asyncio.Runner()
+        return self._runner.run(self._fetch(sql))
+
+    async def _fetch(self, sql: str) -> Rows:
+        if self._connection is None:
+            self._connection = await asyncpg.connect(self.url)
+        return [tuple(row) for row in await self._connection.fetch(sql)]
+
+    def close(self) -> None:
+        if self._runner is not None:
+            if self._connection is not None:
+                self._connection.terminate()
+            self._runner.close()
+        self._runner = self._connection = None

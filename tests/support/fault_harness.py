@@ -1,0 +1,124 @@
+"""A few users under one policy, and an activity of theirs that waits: made anew for every race.
+
+Here: who there is, and what they can do at the same instant. Not here: which races, and what must hold afterwards.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from keystead.stamps.signing import generate_api_key
+from tests.support.callers import Caller, answered, api_key_params, unique, user_params
+
+JITTER_S = 0.004
+"""How far apart moves of the same instant may begin: about as long as one takes."""
+
+
+@dataclass(frozen=True)
+class Company:
+    """`callers` are root users at each server; `people` propose and approve, `needed` of them together."""
+
+    callers: Sequence[Caller]
+    people: dict[str, Caller]
+    policy_id: str
+    tag_name: str
+    activity: Any
+
+    @property
+    def root(self) -> Caller:
+        return self.callers[0]
+
+    def at(self, name: str, server: int) -> Caller:
+        """Somebody, calling one of the servers."""
+        who, there = self.people[name], self.callers[server % len(self.callers)]
+        return Caller(there.http, who.organization_id, who.user_id, who.key)
+
+
+Move = Callable[[Company, int], httpx.Response]
+"""Something that somebody does at a server."""
+
+
+def founded(callers: Sequence[Caller], names: str, needed: int) -> Company:
+    """The first of the people has proposed a tag; so many of them must approve it, the proposer among them."""
+    root = callers[0]
+    keys = [generate_api_key() for _ in names]
+    made = root.result("create_users", {"users": [user_params(key.public_key) for key in keys]})
+    people = {
+        name: root.with_key(key, user_id) for name, key, user_id in zip(names, keys, made["userIds"], strict=True)
+    }
+    counted = " || ".join(f"u.id == '{user_id}'" for user_id in made["userIds"])
+    policy = {
+        "policyName": unique("policy"),
+        "effect": "EFFECT_ALLOW",
+        "condition": "activity.kind == 'CREATE_USER_TAG'",
+        "consensus": f"approvers.filter(u, {counted}).count() >= {needed}",
+    }
+    policy_id = root.result("create_policy", policy)["policyId"]
+    tag: dict[str, Any] = {"userTagName": unique("tag"), "userIds": []}
+    activity = answered(people[names[0]].submit("create_user_tag", tag))["activity"]
+    assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
+    return Company(callers, people, policy_id, tag["userTagName"], activity)
+
+
+def approves(name: str) -> Move:
+    return lambda company, server: _vote(company.at(name, server), "approve_activity", company)
+
+
+def rejects(name: str) -> Move:
+    return lambda company, server: _vote(company.at(name, server), "reject_activity", company)
+
+
+def _vote(voter: Caller, operation: str, company: Company) -> httpx.Response:
+    return voter.submit(operation, {"fingerprint": company.activity["fingerprint"]})
+
+
+def root_user(operation: str) -> Move:
+    """Votes as the root user."""
+    return lambda company, server: _vote(company.callers[server % len(company.callers)], operation, company)
+
+
+def with_another_key(name: str) -> Move:
+    """Approves with a second credential of the same user, made just before."""
+
+    def move(company: Company, server: int) -> httpx.Response:
+        who, key = company.at(name, server), generate_api_key()
+        added = {"userId": who.user_id, "apiKeys": [api_key_params(key.public_key)]}
+        who.submitted("create_api_keys", added)
+        return _vote(who.with_key(key, who.user_id), "approve_activity", company)
+
+    return move
+
+
+def deletes_policy(company: Company, server: int) -> httpx.Response:
+    caller = company.callers[server % len(company.callers)]
+    return caller.submit("delete_policy", {"policyId": company.policy_id})
+
+
+def deletes_user(name: str) -> Move:
+    def move(company: Company, server: int) -> httpx.Response:
+        caller = company.callers[server % len(company.callers)]
+        return caller.submit("delete_users", {"userIds": [company.people[name].user_id]})
+
+    return move
+
+
+def at_once(company: Company, moves: Sequence[Move]) -> list[httpx.Response]:
+    """What each move is answered, all begun at the same instant, give or take. Each is made at another server."""
+    start = threading.Barrier(len(moves))
+    delays = [random.uniform(0, JITTER_S) for _ in moves]
+
+    def make(number: int) -> httpx.Response:
+        start.wait()
+        time.sleep(delays[number])
+        return moves[number](company, number)
+
+    with ThreadPoolExecutor(len(moves)) as threads:
+        return list(threads.map(make, range(len(moves))))

@@ -1,0 +1,416 @@
+"""The promises of `activities.store.Store`, kept in memory: one database, and a store per process over it.
+
+What a commit does is decided at one loop turn and told at a later one, so that lanes and races are real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import AlreadyExists, ServiceError
+from keystead.api.records import Evaluation, WalletAccount
+from keystead.chains.address_forms import possible_forms, stored_form
+from keystead.organizations.attachments import (
+    ChangedAccount,
+    Dissolution,
+    InterfaceText,
+    NewAccount,
+    RemovedAccount,
+    RemovedInterfaceText,
+    RemovedSecret,
+    RemovedWalletContents,
+    SealedSecret,
+    StoredAccount,
+)
+from keystead.organizations.lookups import (
+    Lookup,
+    LookupKind,
+    account_lookups,
+    lookups,
+    name_lookup,
+    possible_values,
+)
+from keystead.organizations.organization import Organization, Sealed, apply
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.arrivals import Coming
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+
+Item = TypeVar("Item")
+Interference = Callable[[Commit], CommitOutcome | Exception | None]
+
+
+class MemoryDatabase:
+    """What is durable. `log` holds every commit that was kept, in its order. `held`: by whichever store."""
+
+    def __init__(self) -> None:
+        self.organizations: dict[str, Organization] = {}
+        self.activities: dict[str, dict[str, Activity]] = {}
+        self.evaluations: dict[str, list[Evaluation]] = {}
+        self.lookups: dict[str, set[Lookup]] = {}
+        self.texts: dict[str, dict[str, str]] = {}
+        self.accounts: dict[str, list[NewAccount | ChangedAccount]] = {}
+        self.secrets: dict[str, list[SealedSecret]] = {}
+        self.log: list[Commit] = []
+        self.held: set[str] = set()
+
+    def found(self, organization: Organization) -> None:
+        """An organization from nowhere."""
+        self.organizations[organization.id] = organization
+        self.lookups[organization.id] = by_what_found(organization, ())
+
+    def write(self, commit: Commit) -> CommitOutcome:
+        """All of it or nothing."""
+        outcome = self._checked(commit)
+        if outcome is not CommitOutcome.COMMITTED:
+            return outcome
+        for change in (commit.change, commit.founding):
+            if change is not None:
+                self.change(change)
+        if commit.activity is not None:
+            self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
+        self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
+        self.log.append(commit)
+        return outcome
+
+    def _checked(self, commit: Commit) -> CommitOutcome:
+        organization = self.organizations[commit.organization_id]
+        known = self.activities.get(commit.organization_id, {})
+        if commit.change is not None and commit.change.before != organization.version:
+            return CommitOutcome.CONFLICT
+        if commit.founding is not None and commit.founding.after.id in self.organizations:
+            return CommitOutcome.CONFLICT
+        if commit.change is not None:
+            self._check_accounts(commit.change)
+        if (activity := commit.activity) is None:
+            return CommitOutcome.COMMITTED
+        if activity.revision == 0:
+            taken = activity.id in known or any(one.fingerprint == activity.fingerprint for one in known.values())
+            return CommitOutcome.DUPLICATE if taken else CommitOutcome.COMMITTED
+        before = known.get(activity.id)
+        follows = before is not None and before.revision == activity.revision - 1
+        return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
+
+    def _check_accounts(self, change: OrganizationChange) -> None:
+        """What the indexes of accounts hold: a name once in an organization, a path once in a wallet."""
+        held = self.accounts.get(change.after.id, [])
+        for one in change.attachments:
+            if isinstance(one, NewAccount | ChangedAccount):
+                others = [each for each in held if each.account.wallet_account_id != one.account.wallet_account_id]
+                if one.account.name is not None and one.account.name in [each.account.name for each in others]:
+                    raise AlreadyExists("an account already has this name")
+                if _place(one) in [_place(each) for each in others]:
+                    raise AlreadyExists("the wallet already has an account of this path")
+
+    def change(self, change: OrganizationChange) -> None:
+        after = change.after
+        if change.before is not None:
+            assert after.version.number == change.before.number + 1, "versions have no gaps"
+            before = self.organizations[after.id]
+            assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
+        self.organizations[after.id] = after
+        found = self.lookups.setdefault(after.id, set())
+        assert change.forgotten <= found, "only what could be found can be forgotten"
+        found.difference_update(change.forgotten)
+        found.update(change.lookups)
+        texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
+        secrets = self.secrets.setdefault(after.id, [])
+        for attachment in change.attachments:
+            match attachment:
+                case InterfaceText(interface_id, text):
+                    texts[interface_id] = text
+                case RemovedInterfaceText(interface_id):
+                    del texts[interface_id]
+                case NewAccount():
+                    accounts.append(attachment)
+                case ChangedAccount(account):
+                    ids = [one.account.wallet_account_id for one in accounts]
+                    accounts[ids.index(account.wallet_account_id)] = attachment
+                case RemovedAccount(account):
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_account_id != account.wallet_account_id
+                    ]
+                case RemovedWalletContents(wallet_id):
+                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
+                    found.difference_update(account_lookups(gone))
+                    self.accounts[after.id] = accounts = [
+                        one for one in accounts if one.account.wallet_id != wallet_id
+                    ]
+                    self.secrets[after.id] = secrets = [one for one in secrets if one.record_id != wallet_id]
+                case SealedSecret():
+                    secrets.append(attachment)
+                case RemovedSecret(record_id, purpose):
+                    self.secrets[after.id] = secrets = [
+                        one for one in secrets if (one.record_id, one.purpose) != (record_id, purpose)
+                    ]
+                case Dissolution():
+                    for table in (found, texts, accounts, secrets):
+                        table.clear()
+
+
+class MemoryStore:
+    """One process's way to the database. Implements `activities.store.Store`.
+
+    `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
+    in the database's stead: with an outcome, with an error that the caller gets, or with None. `newest` is the
+    commit last handed in; `holds` is how many organizations were held so far.
+    """
+
+    def __init__(self, database: MemoryDatabase, chance: random.Random | None = None) -> None:
+        self.database = database
+        self.interfere: Interference = lambda commit: None
+        self.handed_in = 0
+        self.newest: Commit | None = None
+        self.holds = 0
+        self._chance = chance
+        self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+
+    async def _pause(self) -> None:
+        for _ in range(self._turns()):
+            await asyncio.sleep(0)
+
+    def _turns(self) -> int:
+        return self._chance.randrange(6) if self._chance else 1
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        future = self._future(commit)
+        self._waiting.append((commit, future))
+        self._later(self._turns(), self._write)
+        return future
+
+    def _future(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        self.handed_in += 1
+        self.newest = commit
+        return asyncio.get_running_loop().create_future()
+
+    def commit_coming(self) -> Coming:
+        return Coming(lambda _: None)
+
+    @asynccontextmanager
+    async def hold(self, organization_id: str) -> AsyncIterator[MemoryHeld]:
+        await self._pause()
+        while organization_id in self.database.held:
+            await self._pause()
+        self.holds += 1
+        held = MemoryHeld(self, organization_id)
+        try:
+            yield held
+        finally:
+            held.let_go()
+
+    def _later(self, turns: int, what: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        if turns:
+            loop.call_soon(self._later, turns - 1, what)
+        else:
+            loop.call_soon(what)
+
+    def _write(self) -> None:
+        """All that wait, in their order, but for changes of what is held, and whatever came after them."""
+        waiting, self._waiting = self._waiting, []
+        batch: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+        waits = set[str]()
+        for commit, future in waiting:
+            if commit.change is not None:
+                waits |= {commit.organization_id} & self.database.held
+            (self._waiting if commit.organization_id in waits else batch).append((commit, future))
+        if self._waiting:
+            self._later(1, self._write)
+        self._settle(batch)
+
+    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]]) -> None:
+        """None is told before all are written."""
+        settled = [(future, self._outcome(commit)) for commit, future in batch]
+
+        def tell() -> None:
+            for future, outcome in settled:
+                if future.done():
+                    continue
+                if isinstance(outcome, Exception):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+
+        self._later(self._turns(), tell)
+
+    def _outcome(self, commit: Commit) -> CommitOutcome | Exception:
+        try:
+            return self.interfere(commit) or self.database.write(commit)
+        except (AssertionError, ServiceError) as broken:  # for whoever waits, since nobody catches it here
+            return broken
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        await self._pause()
+        found = self.database.organizations.get(organization_id)
+        await self._pause()
+        return found
+
+    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+        await self._pause()
+        return self.database.activities.get(organization_id, {}).get(activity_id)
+
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+        await self._pause()
+        activities = self.database.activities.get(organization_id, {}).values()
+        found = next((one for one in activities if one.fingerprint == fingerprint), None)
+        await self._pause()
+        return found
+
+    async def activities(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], types: Sequence[str], page: Page
+    ) -> list[Activity] | None:
+        await self._pause()
+        fitting = [
+            one
+            for one in self.database.activities.get(organization_id, {}).values()
+            if (not statuses or one.status in statuses) and (not types or one.type in types)
+        ]
+        return paged(sorted(fitting, key=lambda one: one.id, reverse=True), lambda one: one.id, page)
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        return dict(self.database.texts.get(organization_id, {}))
+
+    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
+        return self.database.texts.get(organization_id, {}).get(contract_interface_id)
+
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        await self._pause()
+        texts = self.database.texts.get(organization_id, {})
+        return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        await self._pause()
+        for one in self.database.accounts.get(organization_id, []):
+            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
+                return _stored(one)
+        return None
+
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        return await self._accounts(
+            organization_id,
+            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
+        )
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.name in names)
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
+
+    async def _accounts(
+        self, organization_id: str, wanted: Callable[[NewAccount | ChangedAccount], bool]
+    ) -> list[StoredAccount]:
+        await self._pause()
+        found = [one for one in self.database.accounts.get(organization_id, []) if wanted(one)]
+        return [_stored(one) for one in found]
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        await self._pause()
+        for one in self.database.secrets.get(organization_id, []):
+            if (one.record_id, one.purpose) == (record_id, purpose):
+                return one.sealed
+        return None
+
+    async def wallet_accounts(
+        self, organization_id: str, wallet_id: str | None, page: Page
+    ) -> list[WalletAccount] | None:
+        accounts = [one.account for one in self.database.accounts.get(organization_id, [])]
+        fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
+        return paged(fitting, lambda one: one.wallet_account_id, page)
+
+    async def wallet_account(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        for one in self.database.accounts.get(organization_id, []):
+            spelling = stored_form(one.account.address_format, one.account.address)
+            fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
+            if one.account.wallet_id == wallet_id and fits:
+                return one.account
+        return None
+
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        every = self.database.evaluations.get(organization_id, [])
+        return [one for one in every if one.activity_id == activity_id]
+
+    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
+
+    async def suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str] | None:
+        await self._pause()
+        children = [
+            one.id
+            for one in self.database.organizations.values()
+            if one.profile.parent_id == parent_id and not one.profile.deleted
+        ]
+        if found_by is not None:
+            children = [
+                child
+                for child in children
+                if any(
+                    one.kind is found_by[0] and one.value in possible_values(*found_by)
+                    for one in self.database.lookups[child]
+                )
+            ]
+        return paged(sorted(children), lambda one: one, page)
+
+
+class MemoryHeld:
+    """Implements `activities.store.Held`."""
+
+    def __init__(self, store: MemoryStore, organization_id: str) -> None:
+        self._store = store
+        self._organization_id = organization_id
+        store.database.held.add(organization_id)
+        self._holds = True
+
+    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        assert self._holds
+        assert commit.organization_id == self._organization_id
+        future = self._store._future(commit)
+
+        def write() -> None:
+            self._store._settle([(commit, future)])
+            self.let_go()
+
+        self._store._later(self._store._turns(), write)
+        return future
+
+    def let_go(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._store.database.held.discard(self._organization_id)
+
+
+def _place(one: NewAccount | ChangedAccount) -> tuple[str, ...]:
+    return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
+
+
+def _stored(one: NewAccount | ChangedAccount) -> StoredAccount:
+    return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
+
+
+def by_what_found(organization: Organization, accounts: Sequence[NewAccount | ChangedAccount]) -> set[Lookup]:
+    """What the index should hold, made afresh."""
+    users = {lookup for user in organization.users.values() for lookup in lookups(user)}
+    of_accounts = account_lookups(one.account for one in accounts)
+    return users | of_accounts | {name_lookup(organization.profile.name)}
+
+
+def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:
+    """The page's part of a list in its order; None if the cursor is not of the list."""
+    cursor = page.after or page.before
+    if cursor is None:
+        return items[: page.limit]
+    ids = [id_of(item) for item in items]
+    if cursor not in ids:
+        return None
+    at = ids.index(cursor)
+    return items[at + 1 :][: page.limit] if page.after else items[max(0, at - page.limit) : at]

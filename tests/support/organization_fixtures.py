@@ -1,0 +1,261 @@
+"""What an organization holds for the examples: a record of each kind, and more of them on demand.
+
+Not here: the requests themselves (`examples`).
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from keystead.api.identifiers import new_id
+from keystead.keys.mnemonic import mnemonic_from_entropy
+from keystead.stamps.signing import generate_api_key
+from tests.support import bundles
+from tests.support.callers import Caller, answered, api_key_params, unique
+from tests.support.passkeys import SoftPasskey
+
+ERC20_TRANSFER = json.dumps(
+    [
+        {
+            "type": "function",
+            "name": "transfer",
+            "inputs": [{"name": "to", "type": "address"}, {"name": "value", "type": "uint256"}],
+            "outputs": [{"name": "", "type": "bool"}],
+            "stateMutability": "nonpayable",
+        }
+    ]
+)
+IDL = json.dumps({"instructions": [{"name": "go", "accounts": [], "args": []}], "types": []})
+ETHEREUM_ACCOUNT = {
+    "curve": "CURVE_SECP256K1",
+    "pathFormat": "PATH_FORMAT_BIP32",
+    "path": "m/44'/60'/0'/0/0",
+    "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
+}
+SOLANA_ACCOUNT = {
+    "curve": "CURVE_ED25519",
+    "pathFormat": "PATH_FORMAT_BIP32",
+    "path": "m/44'/501'/0'/0",
+    "addressFormat": "ADDRESS_FORMAT_SOLANA",
+}
+FEATURE = "FEATURE_NAME_WEBHOOK"
+"""One that changes nothing else."""
+
+
+def _nothing(_: str) -> str:
+    return new_id()
+
+
+@dataclass(frozen=True)
+class Furniture:
+    """Ids of records in an organization, one of each kind.
+
+    `fresh` makes another record, to be deleted or voted on, and gives its id: `fresh("policy")`.
+    """
+
+    root_user_id: str
+    user_id: str
+    api_key_id: str
+    authenticator_id: str
+    mfa_policy_id: str
+    user_tag_id: str
+    policy_id: str
+    wallet_id: str
+    private_key_id: str
+    private_key_tag_id: str
+    contract_interface_id: str
+    activity_id: str
+    fresh: Callable[[str], str] = field(default=_nothing, repr=False)
+
+
+_IDS: dict[str, Any] = {one.name: new_id() for one in fields(Furniture) if one.name != "fresh"}
+NOWHERE = Furniture(**_IDS)
+"""Ids of nothing, for requests that are refused before anything is looked up."""
+
+
+def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
+    """Put one record of each kind into the organization of the caller, who is its root user. Credentials, tags and
+    MFA policies are those of the holder, else of a new user."""
+    user = holder or caller.new_user()
+    fresh = _Fresh(caller, user)
+    interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
+    wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
+    return Furniture(
+        root_user_id=caller.user_id,
+        user_id=user.user_id,
+        api_key_id=caller.asked("get_api_keys", userId=user.user_id)["apiKeys"][0]["apiKeyId"],
+        authenticator_id=fresh("authenticator"),
+        mfa_policy_id=fresh("mfa_policy"),
+        user_tag_id=caller.result("create_user_tag", {"userTagName": unique("tag"), "userIds": [user.user_id]})[
+            "userTagId"
+        ],
+        policy_id=fresh("policy"),
+        wallet_id=caller.result("create_wallet", wallet)["walletId"],
+        private_key_id=fresh("private_key"),
+        private_key_tag_id=fresh("private_key_tag"),
+        contract_interface_id=interface["result"]["createSmartContractInterfaceResult"]["smartContractInterfaceId"],
+        activity_id=interface["id"],
+        fresh=fresh,
+    )
+
+
+class _Fresh:
+    """Makes records in the root user's organization. The holder has the credentials and may only vote."""
+
+    def __init__(self, root: Caller, holder: Caller) -> None:
+        self._root = root
+        self._holder = holder
+        self._proposer: Caller | None = None
+        self._guest = holder
+
+    def __call__(self, kind: str) -> str:
+        made: str = getattr(self, f"_{kind}")()
+        return made
+
+    def _one(self, operation: str, parameters: dict[str, Any], ids: str) -> Any:
+        return self._root.result(operation, parameters)[ids][0]
+
+    def _of_user(self, **parameters: Any) -> dict[str, Any]:
+        return {"userId": self._holder.user_id, **parameters}
+
+    def _user(self) -> str:
+        return self._root.new_user().user_id
+
+    def _api_key(self) -> str:
+        key = api_key_params(generate_api_key().public_key, expirationSeconds="3600")
+        return str(self._one("create_api_keys", self._of_user(apiKeys=[key]), "apiKeyIds"))
+
+    def _authenticator(self) -> str:
+        passkey = SoftPasskey().params()
+        return str(self._one("create_authenticators", self._of_user(authenticators=[passkey]), "authenticatorIds"))
+
+    def _provider(self) -> str:
+        provider = {"providerName": unique("provider"), "oidcClaims": claims()}
+        return str(self._one("create_oauth_providers", self._of_user(oauthProviders=[provider]), "providerIds"))
+
+    def _mfa_policy(self) -> str:
+        policy = mfa_policy_params(self._holder.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY"}])
+        return str(self._root.result("create_mfa_policy", policy)["mfaPolicyId"])
+
+    def _user_tag(self) -> str:
+        tag = {"userTagName": unique("tag"), "userIds": [self._holder.user_id]}
+        return str(self._root.result("create_user_tag", tag)["userTagId"])
+
+    def _wallet(self) -> str:
+        wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}
+        return str(self._root.result("create_wallet", wallet)["walletId"])
+
+    def _wallet_account(self) -> str:
+        accounts = self._root.asked("list_wallet_accounts", walletId=self._wallet())["accounts"]
+        return str(accounts[0]["walletAccountId"])
+
+    def _private_key(self) -> str:
+        made = self._root.result("create_private_keys", {"privateKeys": [private_key_params()]})
+        return str(made["privateKeys"][0]["privateKeyId"])
+
+    def _private_key_tag(self) -> str:
+        tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
+        return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
+
+    def _policy(self) -> str:
+        return str(self._root.result("create_policy", policy_params())["policyId"])
+
+    def _invitation(self) -> str:
+        invitations = [invitation_params(self._root.user_id)]
+        return str(self._one("create_invitations", {"invitations": invitations}, "invitationIds"))
+
+    def _contract_interface(self) -> str:
+        made = self._root.result("create_smart_contract_interface", interface_params())
+        return str(made["smartContractInterfaceId"])
+
+    def _account_address(self) -> str:
+        return str(
+            self._one(
+                "create_wallet", {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT]}, "addresses"
+            )
+        )
+
+    def _sealed_private_key(self) -> str:
+        return self._sealed_for("init_import_private_key", secrets.token_bytes(32))
+
+    def _sealed_mnemonic(self) -> str:
+        return self._sealed_for("init_import_wallet", mnemonic_from_entropy(secrets.token_bytes(16)).encode())
+
+    def _sealed_for(self, init: str, plaintext: bytes) -> str:
+        """What the root user sends to import this."""
+        begun = self._root.result(init, {"userId": self._root.user_id})
+        content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
+        return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
+
+    def _feature(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})
+        return FEATURE
+
+    def _waiting(self) -> str:
+        """The fingerprint of an activity that the holder must approve, too: a key for somebody else."""
+        if self._proposer is None:
+            self._proposer, self._guest = self._root.new_user(), self._root.new_user()
+            # By their ids: other examples change the tags of the holder.
+            policy = policy_params(
+                condition=f"activity.params.user_id == '{self._guest.user_id}'",
+                consensus=f"approvers.any(u, u.id == '{self._proposer.user_id}') && "
+                f"approvers.any(u, u.id == '{self._holder.user_id}')",
+            )
+            self._root.submitted("create_policy", policy)
+        key = api_key_params(generate_api_key().public_key, expirationSeconds="3600")
+        asked = {"userId": self._guest.user_id, "apiKeys": [key]}
+        activity = answered(self._proposer.submit("create_api_keys", asked))["activity"]
+        assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
+        return str(activity["fingerprint"])
+
+
+def private_key_params(**members: Any) -> dict[str, Any]:
+    return {
+        "privateKeyName": unique("key"),
+        "curve": "CURVE_SECP256K1",
+        "privateKeyTags": [],
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"],
+    } | members
+
+
+def policy_params(**members: Any) -> dict[str, Any]:
+    return {"policyName": unique("policy"), "effect": "EFFECT_ALLOW", "condition": "false"} | members
+
+
+def invitation_params(sender_id: str, **members: Any) -> dict[str, Any]:
+    return {
+        "receiverUserName": unique("guest"),
+        "receiverUserEmail": "guest@example.com",
+        "receiverUserTags": [],
+        "accessType": "ACCESS_TYPE_ALL",
+        "senderUserId": sender_id,
+    } | members
+
+
+def mfa_policy_params(user_id: str, methods: list[dict[str, str]]) -> dict[str, Any]:
+    return {
+        "userId": user_id,
+        "mfaPolicyName": unique("policy"),
+        "condition": "activity.kind == 'EXPORT_WALLET'",
+        "requiredAuthenticationMethods": [{"any": methods}],
+        "order": secrets.randbelow(2**40),
+        "notes": "for exports",
+    }
+
+
+def interface_params(**members: Any) -> dict[str, Any]:
+    return {
+        "smartContractAddress": f"0x{secrets.token_hex(20)}",
+        "smartContractInterface": ERC20_TRANSFER,
+        "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
+        "label": unique("interface"),
+        "notes": "of a token",
+    } | members
+
+
+def claims() -> dict[str, str]:
+    return {"iss": "https://issuer.example", "sub": secrets.token_hex(8), "aud": "tests"}

@@ -1,0 +1,75 @@
+"""An organization made again from its beginning and the record of its activities, and from nothing else.
+
+An execution draws its ids right after that of the evaluation which allowed it, so the record tells them too.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Evaluation, Wire
+from keystead.api.rendering import encode
+from keystead.operations import CATALOGUE
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
+from keystead.pipeline.changing import change_of
+from keystead.pipeline.deciding import Case
+from keystead.pipeline.decisions import execution_of
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.requests import recorded_request
+from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.organization_harness import Ids, PretendSigner, number_of
+
+
+async def replayed(
+    founding: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
+) -> tuple[Organization, list[Organization]]:
+    """The organization after its completed activities, in the order in which they were allowed, and whom they
+    founded."""
+    allowed_by = {said.activity_id: said.id for said in evaluations}
+    completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
+    organization, founded = founding, []
+    database = MemoryDatabase()
+    database.found(founding)
+    store = MemoryStore(database)
+    for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
+        outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
+        change = change_of(organization, outcome, allowed_by[activity.id])
+        if change is not None:
+            organization = change.after
+            database.change(change)
+        if outcome.founds is not None:
+            founded.append(outcome.founds.organization)
+    return organization, founded
+
+
+async def _executed(
+    activity: Activity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
+) -> Outcome[Wire]:
+    operation = CATALOGUE.of_type(activity.type)
+    assert isinstance(operation, ActivityOperation)
+    version = operation.version_of(activity.type)
+    assert version is not None
+    _, intent = recorded_request(version, activity.request)
+    ids = Ids()
+    ids.next = first_id
+    asked = version.upgrade(intent)
+    case = Case(
+        activity_type=activity.type,
+        operation=operation,
+        intent=intent,
+        submitter_id=activity.submitter_id,
+        identities=activity.identities,
+        proofs=(),
+        now_ms=activity.updated_at_ms,
+        gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,
+    )
+    execution = execution_of(case, organization, limits, PretendSigner(), ids)
+    executed = operation.execute(execution, asked)
+    outcome = await executed if inspect.isawaitable(executed) else executed
+    assert [(key, bytes(result)) for key, result in activity.result.items()] == [
+        (version.result_key, encode(outcome.result))
+    ]
+    return outcome
