@@ -23,9 +23,9 @@ from btclib.tx.tx_out import TxOut
 from Crypto.Hash import RIPEMD160
 
 from keystead.api.enums import AddressFormat, Curve
+from keystead.chains.signatures import Signature
 from keystead.chains.transactions.transaction import Party, UnsignedTransaction
 from keystead.keys.signatures import sign
-from keystead.pipeline.ports import Signature
 
 Record = tuple[bytes, bytes]
 KINDS = ("P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR")

@@ -17,8 +17,8 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.addresses import address
 from keystead.chains.curves import public_key
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions.bitcoin import parse_bitcoin
-from keystead.pipeline.ports import Signature, SignatureScheme
 from tests.chains.transactions.psbts import (
     KEY,
     KINDS,
@@ -111,7 +111,8 @@ def test_everyone_signs_their_own_inputs_of_a_shared_transaction(data: st.DataOb
     before = {record for known in read_maps(combined) for record in known}
     for kind, private in {(one.kind, one.private) for one in spent}:
         parsed = parse_bitcoin(combined, bitcoin_party(kind, private=private))
-        assert parsed.facts({})["bitcoin"]["tx"]["fee"] == total - sum(output.value for output in outputs)
+        fee = parsed.describe({}).keywords["bitcoin"]["tx"]["fee"]
+        assert fee == total - sum(output.value for output in outputs)
         signatures = signed(parsed, private)
         combined = parsed.assemble(signatures)
         again = parse_bitcoin(combined, bitcoin_party(kind, private=private))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains.signatures import SignatureScheme
 from keystead.chains.transactions.ethereum import parse_ethereum
 from keystead.chains.transactions.transaction import UnsignedTransaction
 from keystead.keys.signatures import sign
-from keystead.pipeline.ports import SignatureScheme
 from tests.chains.transactions.signing_vectors import SIGNING, account, party
 from tests.support.independent_ethereum import Account
 
@@ -34,7 +34,7 @@ def signed(transaction: UnsignedTransaction) -> bytes:
 
 
 def facts(unsigned: bytes) -> Any:
-    return parse_ethereum(unsigned, SIGNER).facts({})["eth"]["tx"]
+    return parse_ethereum(unsigned, SIGNER).describe({}).keywords["eth"]["tx"]
 
 
 @pytest.mark.parametrize("name", VECTORS)
@@ -199,7 +199,7 @@ def test_whatever_the_independent_library_builds(transaction: dict[str, Any]) ->
     parsed = parse_ethereum(unsigned_of(bytes(theirs.raw_transaction)), SIGNER)
     assert signed(parsed) == bytes(theirs.raw_transaction)
     assert Account.recover_transaction(signed(parsed)) == ADDRESS
-    seen = parsed.facts({})["eth"]["tx"]
+    seen = parsed.describe({}).keywords["eth"]["tx"]
     assert seen["data"] == "0x" + transaction["data"].hex()
     assert seen["to"] == ("0x" + transaction["to"].hex() if transaction["to"] else "")
     assert seen["gas_price"] == transaction.get("gasPrice", transaction.get("maxFeePerGas"))
@@ -229,7 +229,7 @@ def test_mutated_bytes_are_refused_or_mean_themselves() -> None:
                 parsed = parse_ethereum(unsigned, SIGNER)
             except InvalidRequest:
                 continue
-            parsed.facts({})
+            parsed.describe({})
             accepted += 1
             if unsigned[0] < 0xC0:
                 assert unsigned_items(signed(parsed)[1:])[:-3] == unsigned_items(unsigned[1:])

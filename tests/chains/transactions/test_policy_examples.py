@@ -41,7 +41,7 @@ check_idl(IDL)
 
 
 def solana(*instructions: Instruction, interfaces: Mapping[str, str] | None = None) -> Mapping[str, Any]:
-    return parse_solana(legacy(*instructions), of(SIGNER)).facts(interfaces or {})
+    return parse_solana(legacy(*instructions), of(SIGNER)).describe(interfaces or {}).keywords
 
 
 def pays(to: Any, lamports: int = 1) -> Instruction:
@@ -63,11 +63,11 @@ def route(amount: int = 5) -> Instruction:
 def bitcoin(fee: int, *scripts: bytes) -> Mapping[str, Any]:
     spent = Spent("P2WPKH", satoshis=1_000_000)
     paid = [TxOut((1_000_000 - fee) // len(scripts), script) for script in scripts]
-    return parse_bitcoin(unsigned_psbt([spent], paid), bitcoin_party("P2WPKH")).facts({})
+    return parse_bitcoin(unsigned_psbt([spent], paid), bitcoin_party("P2WPKH")).describe({}).keywords
 
 
 def tron(unsigned: bytes) -> Mapping[str, Any]:
-    return parse_tron(unsigned, TRON_SIGNER).facts({})
+    return parse_tron(unsigned, TRON_SIGNER).describe({}).keywords
 
 
 def tronweb(name: str) -> Mapping[str, Any]:
@@ -75,7 +75,9 @@ def tronweb(name: str) -> Mapping[str, Any]:
 
 
 MEMO = Instruction(D, b"hi", [])
-LOOKED_UP = parse_solana(with_table(CompiledInstruction(2, b"\x01", bytes([4, 5]))), of(SIGNER)).facts({})
+LOOKED_UP = (
+    parse_solana(with_table(CompiledInstruction(2, b"\x01", bytes([4, 5]))), of(SIGNER)).describe({}).keywords
+)
 WITH_IDL = {str(PROGRAM): IDL}
 MINE, THEIRS = (script_for("P2WPKH", key_of(key)) for key in (KEY, OTHER_KEY))
 

@@ -167,7 +167,7 @@ def test_who_cannot_sign(signer: Party, why: str) -> None:
 
 
 def facts(unsigned: bytes, signer: Party = SIGNER) -> dict[str, Any]:
-    tx: dict[str, Any] = parse_bitcoin(unsigned, signer).facts({})["bitcoin"]["tx"]
+    tx: dict[str, Any] = parse_bitcoin(unsigned, signer).describe({}).keywords["bitcoin"]["tx"]
     return tx
 
 
@@ -260,7 +260,7 @@ def test_altered_bytes_are_refused_or_kept(row: tuple[str, Party], data: st.Data
     unsigned = bytes(altered[: data.draw(st.sampled_from([None, None, -1, 60]))])
     try:
         parsed = parse_bitcoin(unsigned, row[1])
-        parsed.facts({})
+        parsed.describe({})
     except InvalidRequest as refused:
         assert refused.machine_code == "INVALID_TRANSACTION"
         return

@@ -19,9 +19,9 @@ from solders.transaction import VersionedTransaction
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions.solana import LOOKED_UP, parse_solana
 from keystead.chains.transactions.transaction import Party
-from keystead.pipeline.ports import Signature, SignatureScheme
 from tests.chains.transactions.signing_vectors import SIGNING, account, party
 
 VECTORS = SIGNING["solanaTransactions"]
@@ -59,7 +59,7 @@ def with_table(instruction: CompiledInstruction, writable: bytes = b"\x05\x06", 
 
 
 def facts(unsigned: bytes, interfaces: dict[str, str] | None = None) -> dict[str, Any]:
-    tx: dict[str, Any] = parse_solana(unsigned, of(SIGNER)).facts(interfaces or {})["solana"]["tx"]
+    tx: dict[str, Any] = parse_solana(unsigned, of(SIGNER)).describe(interfaces or {}).keywords["solana"]["tx"]
     return tx
 
 
@@ -252,7 +252,7 @@ def test_every_signer_in_turn_completes_the_transaction(
         keypair = next(pair for pair in KEYPAIRS if pair.pubkey() == message.account_keys[index])
         parsed = parse_solana(unsigned, of(keypair))
         assert parsed.messages == (to_bytes_versioned(message),)
-        tx = parsed.facts({})["solana"]["tx"]
+        tx = parsed.describe({}).keywords["solana"]["tx"]
         assert [one["program_key"] for one in tx["instructions"]] == [str(one.program_id) for one in made]
         unsigned = parsed.assemble(signed_by(keypair, parsed.messages))
     assert (
@@ -272,7 +272,7 @@ def test_altered_bytes_are_refused_or_signed_as_they_are(vector: dict[str, Any],
     private_key, signer = account(vector["signWith"])
     try:
         parsed = parse_solana(unsigned, signer)
-        parsed.facts({})
+        parsed.describe({})
     except InvalidRequest as refused:
         assert refused.machine_code == "INVALID_TRANSACTION"
         return

@@ -39,7 +39,7 @@ def test_vector(name: str) -> None:
 
 def test_facts() -> None:
     vector = VECTORS["tempo-two-calls-fee-token"]
-    assert parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER).facts({}) == {
+    assert parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER).describe({}).keywords == {
         "tempo": {
             "tx": {
                 "chain_id": 42431,
@@ -62,7 +62,7 @@ def test_facts() -> None:
 
 def test_a_call_that_creates_a_contract_and_one_that_names_a_function() -> None:
     calls = [[b"", b"", b"\x60\x01"], [TO, b"", bytes.fromhex("a9059cbb00")]]
-    found = parse_tempo(typed(KIND, changed(PLAIN, 4, calls)), SIGNER).facts({})["tempo"]["tx"]
+    found = parse_tempo(typed(KIND, changed(PLAIN, 4, calls)), SIGNER).describe({}).keywords["tempo"]["tx"]
     assert found["fee_token"] == ""
     assert [(call["to"], call["function_signature"]) for call in found["calls"]] == [
         ("", ""),
@@ -129,7 +129,7 @@ def test_mutated_bytes_are_refused_or_mean_themselves() -> None:
                 parsed = parse_tempo(unsigned, SIGNER)
             except InvalidRequest:
                 continue
-            parsed.facts({})
+            parsed.describe({})
             made = parsed.assemble(
                 sign(Curve.SECP256K1, PRIVATE_KEY, parsed.scheme, parsed.messages, public_key=SIGNER.compressed)
             )

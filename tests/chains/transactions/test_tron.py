@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions.tron import parse_tron
 from keystead.chains.transactions.tron_schema import write
-from keystead.pipeline.ports import Signature, SignatureScheme
 from tests.chains.transactions.signing_vectors import SIGNING, account, party
 
 (VECTOR,) = SIGNING["tronTransactions"]
@@ -30,7 +30,7 @@ def signed(messages: tuple[bytes, ...]) -> list[Signature]:
 
 
 def facts(unsigned: bytes) -> dict[str, Any]:
-    tx: dict[str, Any] = parse_tron(unsigned, SIGNER).facts({})["tron"]["tx"]
+    tx: dict[str, Any] = parse_tron(unsigned, SIGNER).describe({}).keywords["tron"]["tx"]
     return tx
 
 
@@ -210,7 +210,7 @@ def test_altered_bytes_are_refused_or_signed_as_they_are(raw_data_hex: str, data
     unsigned = bytes(altered[: data.draw(st.sampled_from([None, None, -1, 40]))])
     try:
         parsed = parse_tron(unsigned, SIGNER)
-        parsed.facts({})
+        parsed.describe({})
     except InvalidRequest as refused:
         assert refused.machine_code == "INVALID_TRANSACTION"
         return

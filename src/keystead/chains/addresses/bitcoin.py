@@ -14,7 +14,7 @@ import msgspec
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.text import RIPPLE_ALPHABET, base58check, segwit
 from keystead.chains.curves import PublicKey
-from keystead.keys.signatures import taproot_public_key
+from keystead.chains.taproot import taproot_public_key
 
 _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"

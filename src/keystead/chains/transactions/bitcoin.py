@@ -16,6 +16,7 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.addresses.bitcoin import Network, hash160, single_key_script
 from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions.bitcoin_digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
 from keystead.chains.transactions.bitcoin_scripts import (
     OP_CODESEPARATOR,
@@ -35,8 +36,13 @@ from keystead.chains.transactions.bitcoin_scripts import (
     p2wsh,
 )
 from keystead.chains.transactions.psbt import Field, Psbt, PsbtInput, read_psbt
-from keystead.chains.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
-from keystead.pipeline.ports import Signature, SignatureScheme
+from keystead.chains.transactions.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this counts blocks, from it on seconds since the epoch."""
@@ -107,8 +113,8 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
     digests = Digests(psbt.transaction, psbt.spent)
 
-    def facts(_: Mapping[str, str]) -> Mapping[str, Any]:
-        return {"bitcoin": {"tx": _facts(psbt, account.network, fee)}}
+    def describe(_: Mapping[str, str]) -> Description:
+        return Description({"bitcoin": {"tx": _keywords(psbt, account.network, fee)}})
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         return psbt.with_records(
@@ -118,7 +124,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind == P2TR else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, each, psbt, digests) for each in own),
-        facts=facts,
+        describe=describe,
         assemble=assemble,
     )
 
@@ -224,7 +230,7 @@ def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
     return bytes([Field.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
 
 
-def _facts(psbt: Psbt, network: Network, fee: int) -> dict[str, Any]:
+def _keywords(psbt: Psbt, network: Network, fee: int) -> dict[str, Any]:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {

@@ -13,7 +13,7 @@ from typing import Final
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.bitcoin import NETWORKS, Network, hash160
 from keystead.chains.addresses.text import base58check, segwit
-from keystead.keys.signatures import taproot_public_key
+from keystead.chains.taproot import taproot_public_key
 
 OP_CODESEPARATOR: Final = 0xAB
 

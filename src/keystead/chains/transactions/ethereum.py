@@ -13,12 +13,17 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions import envelope, rlp
 from keystead.chains.transactions.contract_calls import call_facts
 from keystead.chains.transactions.rlp import Item
-from keystead.chains.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
-from keystead.pipeline.ports import Signature, SignatureScheme
-from keystead.policies.facts import UNREAD_CALL
+from keystead.chains.transactions.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 
@@ -97,7 +102,7 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
         scheme=SignatureScheme.ECDSA,
         messages=(envelope.digest(unsigned),),
         contracts=(to,) if calls else (),
-        facts=partial(_facts, read, envelope.sender(party)),
+        describe=partial(_describe, read, envelope.sender(party)),
         assemble=partial(_assemble, read),
     )
 
@@ -136,7 +141,7 @@ def _typed(unsigned: bytes) -> _Read:
     return _Read(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _facts(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Mapping[str, Any]:
+def _describe(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Description:
     """The documented fields of eth.tx; those that this kind of transaction does not have are left out."""
     fields = read.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
@@ -150,9 +155,11 @@ def _facts(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Mapping[s
         "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
     }
     if to not in interfaces:
-        return {"eth": {"tx": tx}}
+        return Description({"eth": {"tx": tx}})
     call = call_facts(interfaces[to], fields["data"])
-    return {"eth": {"tx": tx}, UNREAD_CALL: True} if call is None else {"eth": {"tx": {**tx, **call}}}
+    if call is None:
+        return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
+    return Description({"eth": {"tx": {**tx, **call}}})
 
 
 def _assemble(read: _Read, signatures: Sequence[Signature]) -> bytes:

@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions.solana_interfaces import parsed_instruction
-from keystead.chains.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
-from keystead.pipeline.ports import Signature, SignatureScheme
-from keystead.policies.facts import UNREAD_CALL
+from keystead.chains.transactions.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 
 if TYPE_CHECKING:
     from solders.message import Message, MessageV0
@@ -68,7 +73,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     transfers = [_transfer(each) for each in instructions if _is_transfer(each)]
     spl_transfers = [found for each in instructions if (found := _spl_transfer(each)) is not None]
 
-    def facts(interfaces: Mapping[str, str]) -> Mapping[str, Any]:
+    def describe(interfaces: Mapping[str, str]) -> Description:
         calls = [
             parsed_instruction(interfaces[each.program], each.data, each.keys())
             if each.program in interfaces
@@ -89,7 +94,10 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
                 for table in _tables(message)
             ],
         }
-        return {"solana": {"tx": tx}, UNREAD_CALL: True} if None in calls else {"solana": {"tx": tx}}
+        unreadable = None
+        if None in calls:
+            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
+        return Description({"solana": {"tx": tx}}, unreadable)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         (signature,) = signatures
@@ -99,7 +107,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
         scheme=SignatureScheme.ED25519,
         messages=(unsigned[1 + _SIGNATURE_BYTES * signature_count :],),
         contracts=programs,
-        facts=facts,
+        describe=describe,
         assemble=assemble,
     )
 

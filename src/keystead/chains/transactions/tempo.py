@@ -11,10 +11,16 @@ from functools import partial
 from typing import Any, Final
 
 from keystead.api.enums import Curve
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transactions import envelope, rlp
 from keystead.chains.transactions.rlp import Item
-from keystead.chains.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
-from keystead.pipeline.ports import Signature, SignatureScheme
+from keystead.chains.transactions.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 
 TYPE_BYTE: Final = 0x76
 
@@ -76,12 +82,12 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(envelope.digest(unsigned),),
-        facts=partial(_facts, fields, envelope.sender(party)),
+        describe=partial(_describe, fields, envelope.sender(party)),
         assemble=partial(_assemble, items),
     )
 
 
-def _facts(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> Mapping[str, Any]:
+def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> Description:
     calls = [
         {
             "to": envelope.address_text(call["to"]),
@@ -92,7 +98,7 @@ def _facts(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> Mapp
     ]
     numbers = {name: fields[name] for name in _NUMBERS}
     fee_token = envelope.address_text(fields["fee_token"])
-    return {"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}}
+    return Description({"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}})
 
 
 def _selector(data: bytes) -> str:

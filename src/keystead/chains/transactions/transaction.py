@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import InvalidRequest
-from keystead.pipeline.ports import Signature, SignatureScheme
+from keystead.chains.signatures import Signature, SignatureScheme
 
 UNPARSABLE = "failed to parse transaction"
 
@@ -33,19 +33,30 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
+class Description(msgspec.Struct, frozen=True):
+    """What policies see of a transaction.
+
+    `keywords`: e.g. {"eth": {"tx": {...}}}. `unreadable_call`: why a call to a contract with an uploaded interface
+    does not decode; None if every such call was read.
+    """
+
+    keywords: Mapping[str, Any]
+    unreadable_call: str | None = None
+
+
 class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that was read whole and can be signed by the party it was parsed for.
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
     itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
-    `facts(interfaces)`: the policy keywords, e.g. {"eth": {"tx": {...}}}, given the texts of those interfaces
-    that there are, by address as in `contracts`; and UNREAD_CALL, if a call does not fit its interface.
+    `describe(interfaces)`: what policies see, given the texts of the uploaded interfaces, by address as in
+    `contracts`.
     `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
     """
 
     scheme: SignatureScheme
     messages: tuple[bytes, ...]
-    facts: Callable[[Mapping[str, str]], Mapping[str, Any]]
+    describe: Callable[[Mapping[str, str]], Description]
     assemble: Callable[[Sequence[Signature]], bytes]
     contracts: tuple[str, ...] = ()
 

@@ -12,9 +12,15 @@ from typing import Any, Final
 
 from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
-from keystead.chains.transactions.transaction import Party, UnsignedTransaction, require_curve, unparsable
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.transactions.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 from keystead.chains.transactions.tron_schema import read, write
-from keystead.pipeline.ports import Signature, SignatureScheme
 
 RAW_DATA_BYTES_MAX: Final = 500 * 1024
 """What a node accepts."""
@@ -40,7 +46,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     raw = read("raw", unsigned)
     if len(raw.contract) != 1:
         raise unparsable(f"{len(raw.contract)} contracts; a Tron transaction has exactly one")
-    facts = {
+    keywords = {
         "tron": {
             "tx": {
                 "ref_block_bytes": raw.ref_block_bytes.hex(),
@@ -61,7 +67,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(hashlib.sha256(unsigned).digest(),),
-        facts=lambda _: facts,
+        describe=lambda _: Description(keywords),
         assemble=assemble,
     )
 
