@@ -83,15 +83,16 @@ _judgement_decoder = msgspec.json.Decoder(_Judgement)
 
 def of_commit(commit: Commit) -> Rows:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    move = revision = None
+    move = revision = version_check = None
     rows: list[tuple[str, Row]] = []
     gone: list[tuple[str, Row]] = []
     activity, change, founding = commit.activity, commit.change, commit.founding
     if change is not None:
-        assert change.before is not None, "an organization is founded by `founding`"
-        move = Move(change.after.id, change.before, change.after.version)
+        move = Move(change.after.id, commit.decided_on, change.after.version)
         rows.extend(_change_rows(change))
         gone.extend(_gone(change))
+    else:
+        version_check = commit.organization_id, commit.decided_on
     if founding is not None:
         rows.append(("organization", _organization_row(founding.after)))
         rows.extend(_change_rows(founding))
@@ -109,7 +110,7 @@ def of_commit(commit: Commit) -> Rows:
         rows.extend(_evaluation_rows(evaluation))
     is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
     emptied = () if change is None else tuple(_emptied(change))
-    return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else (), emptied)
+    return Rows(rows, gone, move, version_check, revision, (commit.organization_id,) if is_dissolved else (), emptied)
 
 
 def of_founding(
@@ -120,7 +121,6 @@ def of_founding(
 ) -> Rows:
     """The rows that make an empty database an instance with its first organization."""
     founding = OrganizationChange(
-        before=None,
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),

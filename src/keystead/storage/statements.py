@@ -110,12 +110,16 @@ class SqliteStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fie
 class PostgresStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`move`, `revise`, `revalue`: of `steps.Move`, `Revision`, `Revaluation`.
 
-    `inserts` are by table, in the order of writing; they take one array per column.
+    `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
+    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take one
+    array per column.
     """
 
     move: Swap
     revise: Swap
     revalue: Swap
+    lock_organization: Statement
+    check_versions: Statement
     inserts: dict[str, str]
 
 

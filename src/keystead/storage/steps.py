@@ -112,6 +112,7 @@ class Revaluation(msgspec.Struct, frozen=True):
 class Rows(msgspec.Struct, frozen=True):
     """What one commit writes: (table, row in the order of the table's columns), and the steps it stands on.
 
+    `version_check`: without a move, the organization and the version that must be its newest.
     `gone` are (table, key) of rows to delete; a row of the same key is written after that. The accounts of the
     `emptied` wallets go; of the `dissolved` organizations all rows beside their records.
     """
@@ -119,6 +120,7 @@ class Rows(msgspec.Struct, frozen=True):
     rows: list[tuple[str, Row]]
     gone: list[tuple[str, Row]]
     move: Move | None = None
+    version_check: tuple[str, Version] | None = None
     revision: Revision | None = None
     dissolved: tuple[str, ...] = ()
     emptied: tuple[WalletContents, ...] = ()

@@ -14,9 +14,11 @@ from keystead.storage.declared.dialects import PostgresDialect, SqliteDialect
 from keystead.storage.declared.reads import reads
 from keystead.storage.declared.writes import (
     activity_swap,
+    check_versions,
     deletions,
     dissolution,
     instance_swap,
+    lock_organization,
     organization_swap,
     postgres_inserts,
     sqlite_inserts,
@@ -47,6 +49,8 @@ def postgres_statements() -> PostgresStatements:
         move=organization_swap(dialect),
         revise=activity_swap(dialect),
         revalue=instance_swap(dialect),
+        lock_organization=lock_organization(dialect),
+        check_versions=check_versions(dialect),
         inserts=postgres_inserts(dialect),
         deletions=deletions(dialect),
         dissolution=dissolution(dialect),

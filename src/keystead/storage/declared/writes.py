@@ -75,24 +75,46 @@ more, the values fall out of the processor's cache between binding and writing t
 
 
 def organization_swap(dialect: Dialect) -> Swap:
-    """Of an organization's version: `steps.Move`."""
+    """Of an organization's version: `steps.Move`. A row that another transaction has locked is left out."""
     version = (organization.c.version, organization.c.changed_by)
+    expected = (
+        organization.c.id == bindparam("organization_id"),
+        organization.c.version == bindparam("before_number"),
+        organization.c.changed_by == bindparam("before_changed_by"),
+    )
+    # SQLite, where a transaction that writes has the whole file locked, leaves FOR UPDATE out.
+    unlocked = select(organization.c.id).where(*expected).with_for_update(key_share=True, skip_locked=True)
     return Swap(
         dialect.compile(
             update(organization)
-            .where(
-                organization.c.id == bindparam("organization_id"),
-                organization.c.version == bindparam("before_number"),
-                organization.c.changed_by == bindparam("before_changed_by"),
-            )
+            .where(organization.c.id == unlocked.scalar_subquery())
             .values(version=bindparam("after_number"), changed_by=bindparam("after_changed_by"))
         ),
         dialect.compile(
             select(organization.c.id, *version)
             .where(dialect.is_among(organization.c.id, "organization_ids"))
             .order_by(organization.c.id)
-            .with_for_update()
+            .with_for_update(key_share=True, skip_locked=True)
         ),
+    )
+
+
+def lock_organization(dialect: PostgresDialect) -> Statement:
+    """Locks an organization's row, once no other transaction has it locked."""
+    return dialect.compile(
+        select(organization.c.version, organization.c.changed_by)
+        .where(organization.c.id == bindparam("organization_id"))
+        .with_for_update(key_share=True)
+    )
+
+
+def check_versions(dialect: PostgresDialect) -> Statement:
+    """The versions of organizations, which stay as they are; those that are being changed are left out."""
+    return dialect.compile(
+        select(organization.c.id, organization.c.version, organization.c.changed_by)
+        .where(dialect.is_among(organization.c.id, "organization_ids"))
+        .order_by(organization.c.id)
+        .with_for_update(read=True, skip_locked=True)
     )
 
 

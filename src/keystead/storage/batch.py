@@ -1,6 +1,7 @@
-"""Which commits can be written as one: several waiting commits become one transaction of few statements.
+"""Several commits written as one transaction of few statements.
 
-Here: putting commits together. Not here: the transaction (`sqlite_writer`, `postgres_transactions`). Pure.
+Here: merging commits. Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`,
+`postgres_transactions`). Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from operator import itemgetter
 
 import msgspec
 
+from keystead.organizations.organization import Version
 from keystead.storage.steps import Move, Revaluation, Revision, Row, Rows, WalletContents
 
 KEY_LENGTHS = {
@@ -27,14 +29,17 @@ _SORTED_BY = {"activity": itemgetter(0, 2), "shared_body": itemgetter(0, 1)}
 same row waits for this one."""
 
 
-class Group(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True):
     """What one transaction writes: at most one step per organization and per activity, and each row once.
+
+    `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
     Steps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
     process locks them in this order, so that no two transactions wait for each other. `gone` are keys of rows to
     delete; none of them is in `rows`.
     """
 
+    version_checks: dict[str, Version]
     moves: list[Move]
     revisions: list[Revision]
     rows: dict[str, list[Row]]
@@ -44,13 +49,14 @@ class Group(msgspec.Struct, frozen=True):
     revaluations: list[Revaluation]
 
 
-def gather(commits: Iterable[Rows]) -> Group | None:
+def merge(commits: Iterable[Rows]) -> Batch | None:
     """The commits as one group, or None if they cannot all hold: one does not begin where the one before it ends.
 
     A chain of moves of one organization, each beginning where the one before ended, is one move from its first
     version to its last: inside a transaction nobody sees the versions between. For the same reason only the last
     state of a record, a text or a look-up is written. Activities do not chain: who revises one has read it.
     """
+    checks: dict[str, Version] = {}
     moves: dict[Row, Move] = {}
     revisions: dict[Row, Revision] = {}
     revaluations: dict[Row, Revaluation] = {}
@@ -59,11 +65,19 @@ def gather(commits: Iterable[Rows]) -> Group | None:
     dissolved: list[str] = []
     emptied: list[WalletContents] = []
     for commit in commits:
+        if (check := commit.version_check) is not None:
+            organization_id, version = check
+            earlier = moves.get((organization_id,))
+            newest = earlier.after if earlier is not None else checks.setdefault(organization_id, version)
+            if newest != version:
+                return None
         if (move := commit.move) is not None:
             if (earlier := moves.get(move.key())) is not None:
                 if earlier.after != move.before or move.organization_id in dissolved:
                     return None
                 move = Move(move.organization_id, earlier.before, move.after)
+            elif checks.pop(move.organization_id, move.before) != move.before:
+                return None
             moves[move.key()] = move
         if (revision := commit.revision) is not None:
             if revision.key() in revisions:
@@ -91,7 +105,8 @@ def gather(commits: Iterable[Rows]) -> Group | None:
     for table, key_of in _SORTED_BY.items():
         if table in rows:
             rows[table].sort(key=key_of)
-    return Group(
+    return Batch(
+        dict(sorted(checks.items())),
         [moves[key] for key in sorted(moves)],
         [revisions[key] for key in sorted(revisions)],
         rows,
