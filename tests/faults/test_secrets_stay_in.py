@@ -17,8 +17,7 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.pipeline.ports import Sealed
-from keystead.server.founding import DEVELOPMENT_MNEMONIC
-from keystead.server.service import BUNDLE_KEY, PROOF_KEY
+from keystead.server.bootstrap import DEVELOPMENT_MNEMONIC
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.packing import unpacked
 from tests.conftest import MakeDatabase
@@ -90,7 +89,7 @@ def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tup
         yield "the database's password", database.url.split(":")[2].split("@")[0].encode()
     yield "the master key", bytes.fromhex(master_key.secret_text())
     yield "the root user's private key", bytes.fromhex(installation.key.private_key)
-    for name, purpose in ((PROOF_KEY, Purpose.PROOF_KEY), (BUNDLE_KEY, Purpose.BUNDLE_KEY)):
+    for name, purpose in (("proof_key", Purpose.PROOF_KEY), ("bundle_key", Purpose.BUNDLE_KEY)):
         ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{name}'")
         scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), SealContext(purpose))
         yield f"the {purpose}'s first half", scalars[:32]

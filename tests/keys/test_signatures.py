@@ -20,7 +20,6 @@ from keystead.chains.curves import GROUP_ORDERS, public_key
 from keystead.keys import derivation, libsecp256k1, signatures
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.ports import (
     AccountRequest,
     NewWallet,
@@ -30,6 +29,7 @@ from keystead.pipeline.ports import (
     StandaloneKey,
     WalletKey,
 )
+from keystead.signer.local import LocalSigner
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]
