@@ -62,6 +62,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     accounts: Pages
     accounts_of_wallet: Pages
     has_suborganization: Statement
+    held_by_siblings: Statement
     suborganizations: Pages
     suborganizations_found: Pages
     data_key_page: Statement
