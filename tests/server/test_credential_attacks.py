@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.support.authz_world import new_sub_organization
+from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, api_key_params, now_ms, refusal, unique, user_params
 from tests.support.example_users import provider_by_claims, provider_by_token
 from tests.support.issuers import ISSUER

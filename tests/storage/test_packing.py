@@ -16,7 +16,7 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.packing import PACKED_FROM, packed, unpacked
 from tests.storage.conftest import opened
-from tests.support.commit_history import founded
+from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_user, a_vote
 
 FRAME = lz4.frame.compress(b"")[:4]
@@ -62,19 +62,19 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            step = road.step(padding=3 * PACKED_FROM)
+            history = await new_history(store)
+            step = history.step(padding=3 * PACKED_FROM)
             assert step.activity is not None and step.change is not None
             vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * PACKED_FROM).encode())
             activity = replace(step.activity, votes=(*step.activity.votes, vote))
             assert len(activity.request) > PACKED_FROM
             assert await store.commit(replace(step, activity=activity)) is CommitOutcome.COMMITTED
-            assert await other.activity(road.head.id, activity.id) == activity
+            assert await other.activity(history.head.id, activity.id) == activity
             (text,) = [one for one in step.change.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > PACKED_FROM
-            assert await other.interface_text(road.head.id, text.contract_interface_id) == text.text
-            assert (await other.interface_texts(road.head.id))[text.contract_interface_id] == text.text
-            found = await other.interface_texts_of(road.head.id, [text.contract_interface_id])
+            assert await other.interface_text(history.head.id, text.contract_interface_id) == text.text
+            assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text
+            found = await other.interface_texts_of(history.head.id, [text.contract_interface_id])
             assert found == {text.contract_interface_id: text.text}
 
     asyncio.run(run())
