@@ -20,10 +20,10 @@ import coincurve
 import httpx
 import pytest
 
+from keystead.chains.signatures import Signature
 from keystead.keys import master_key
 from keystead.keys.custody import Custody, KeyFile
 from keystead.keys.signer import LocalSigner
-from keystead.pipeline.ports import Signature
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service

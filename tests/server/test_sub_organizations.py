@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.chains.test_address_forms import ACCOUNTS, BECH32, HEX, TON, spellings
+from tests.chains.test_stored_forms import ACCOUNTS, BECH32, HEX, TON, spellings
 from tests.conftest import MakeDatabase
 from tests.support.authz_world import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique

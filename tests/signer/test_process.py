@@ -20,18 +20,12 @@ from msgspec.structs import replace
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.chains.signatures import SignatureScheme
 from keystead.keys.custody import Custody, KeyFile, KeyText
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signer import LocalSigner
-from keystead.pipeline.ports import (
-    AccountRequest,
-    Sealed,
-    SignatureScheme,
-    Signer,
-    StandaloneKey,
-    WalletKey,
-)
+from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.rpc import FRAME_BYTES_MAX, ServerKeys, WrongMasterKey, calls, request_frame

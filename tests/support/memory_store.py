@@ -14,7 +14,7 @@ from typing import TypeVar
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.address_forms import possible_forms, stored_form
+from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.organizations.attachments import (
     ChangedAccount,
     Dissolution,

@@ -17,6 +17,7 @@ from keystead.api import records
 from keystead.api.enums import AddressFormat, CredentialType, Curve, MnemonicLanguage, TagType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, AppProof, Authenticator, Credential, Tag, Timestamp, User
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
@@ -49,8 +50,6 @@ from keystead.pipeline.ports import (
     NewPrivateKey,
     NewWallet,
     Sealed,
-    Signature,
-    SignatureScheme,
     SigningKey,
 )
 from keystead.pipeline.requests import Liveness, read_submission

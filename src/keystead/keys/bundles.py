@@ -19,7 +19,8 @@ from msgspec import Meta
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.public_keys import public_key
 
 if TYPE_CHECKING:
     from pyhpke import CipherSuite

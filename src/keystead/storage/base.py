@@ -15,7 +15,7 @@ from typing import Any
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.address_forms import possible_forms
+from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version

@@ -24,7 +24,7 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
-from keystead.chains.address_forms import stored_form
+from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
