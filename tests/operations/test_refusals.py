@@ -19,12 +19,12 @@ from tests.support.organization_fixtures import (
     ETHEREUM_ACCOUNT,
     IDL,
     SOLANA_ACCOUNT,
-    Furniture,
+    RecordIds,
     interface_params,
 )
 from tests.support.passkeys import SoftPasskey
 
-Make = Callable[[Furniture], dict[str, Any]]
+Make = Callable[[RecordIds], dict[str, Any]]
 
 
 class Case(NamedTuple):
@@ -112,16 +112,16 @@ INTERFACES = [
 
 
 def users(name: str, named: str, status: int = 400, **members: Any) -> Case:
-    def make(_: Furniture) -> dict[str, Any]:
+    def make(_: RecordIds) -> dict[str, Any]:
         return {"users": [user_params(generate_api_key().public_key) | members]}
 
     return Case(name, "create_users", make, named, status)
 
 
 def keys(name: str, named: str, **members: Any) -> Case:
-    def make(furniture: Furniture) -> dict[str, Any]:
+    def make(record_ids: RecordIds) -> dict[str, Any]:
         key = api_key_params(generate_api_key().public_key, expirationSeconds="60") | members
-        return {"userId": furniture.user_id, "apiKeys": [key]}
+        return {"userId": record_ids.user_id, "apiKeys": [key]}
 
     return Case(name, "create_api_keys", make, named)
 
@@ -190,10 +190,10 @@ KEYS = [
 
 
 def passkeys(name: str, **attestation: Any) -> Case:
-    def make(furniture: Furniture) -> dict[str, Any]:
+    def make(record_ids: RecordIds) -> dict[str, Any]:
         params = SoftPasskey().params()
         return {
-            "userId": furniture.user_id,
+            "userId": record_ids.user_id,
             "authenticators": [params | {"attestation": params["attestation"] | attestation}],
         }
 
@@ -295,8 +295,8 @@ def mfa_policy(user_id: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "case", INTERFACES + USERS + KEYS + PASSKEYS + WALLETS + OTHERS, ids=lambda case: case.name
 )
-def test_refused(case: Case, caller: Caller, furniture: Furniture, database: Database) -> None:
+def test_refused(case: Case, caller: Caller, record_ids: RecordIds, database: Database) -> None:
     before = database.counts()
-    status, message = refusal(caller.submit(case.operation, case.parameters(furniture)))
+    status, message = refusal(caller.submit(case.operation, case.parameters(record_ids)))
     assert (status, case.named in message) == (case.status, True), message
     assert database.counts() == before

@@ -7,7 +7,7 @@ from typing import Any
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import api_key_params, now_ms, unique
 from tests.support.issuers import ISSUER
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, Furniture, claims
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, claims
 from tests.support.passkeys import SoftPasskey
 
 
@@ -32,23 +32,23 @@ def provider_by_token() -> dict[str, Any]:
     return {"providerName": unique("provider"), "oidcToken": token}
 
 
-def current_user(furniture: Furniture) -> dict[str, Any]:
+def current_user(record_ids: RecordIds) -> dict[str, Any]:
     return {
         "userName": unique("user"),
         "apiKeys": [new_api_key(), new_api_key(expirationSeconds="3600")],
         "authenticators": [SoftPasskey().params()],
         "oauthProviders": [provider(), provider_by_token()],
-        "userTags": [furniture.user_tag_id],
+        "userTags": [record_ids.user_tag_id],
         **contacts(),
     }
 
 
-def older_user(furniture: Furniture, **members: Any) -> dict[str, Any]:
+def older_user(record_ids: RecordIds, **members: Any) -> dict[str, Any]:
     return {
         "userName": unique("user"),
         "apiKeys": [older_api_key()],
         "authenticators": [],
-        "userTags": [furniture.user_tag_id],
+        "userTags": [record_ids.user_tag_id],
         "userEmail": "ada@example.com",
     } | members
 

@@ -32,11 +32,11 @@ from tests.support.organization_fixtures import (
     ETHEREUM_ACCOUNT,
     FEATURE,
     IDL,
-    NOWHERE,
     SOLANA_ACCOUNT,
-    Furniture,
+    UNKNOWN_IDS,
+    RecordIds,
     claims,
-    furnish,
+    create_records,
     interface_params,
     invitation_params,
     mfa_policy_params,
@@ -52,16 +52,16 @@ __all__ = [
     "EXAMPLED",
     "IDL",
     "NEVER_FOUND",
-    "NOWHERE",
     "QUERIES",
     "SOLANA_ACCOUNT",
     "SUBMISSIONS",
-    "Furniture",
+    "UNKNOWN_IDS",
     "Make",
+    "RecordIds",
     "claims",
+    "create_records",
     "example_body",
     "examples_of",
-    "furnish",
     "interface_params",
     "submitter",
 ]
@@ -73,14 +73,14 @@ def _policy() -> dict[str, Any]:
     )
 
 
-def _removed_feature(furniture: Furniture) -> dict[str, Any]:
-    furniture.fresh("feature")
+def _removed_feature(record_ids: RecordIds) -> dict[str, Any]:
+    record_ids.fresh("feature")
     return {"name": FEATURE}
 
 
-def _changed_policy(furniture: Furniture) -> dict[str, Any]:
+def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     return {
-        "policyId": furniture.policy_id,
+        "policyId": record_ids.policy_id,
         "policyName": unique("policy"),
         "policyEffect": "EFFECT_DENY",
         "policyCondition": "false",
@@ -89,7 +89,7 @@ def _changed_policy(furniture: Furniture) -> dict[str, Any]:
     }
 
 
-Make = Callable[[Furniture], dict[str, Any]]
+Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
 HASHED_TEXT = {"encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}
@@ -372,9 +372,9 @@ EXAMPLED = [operation for operation in CATALOGUE if examples_of(operation)]
 """The operations of the tables: all of them, when `test_examples` passes."""
 
 
-def example_body(caller: Caller, operation: Operation, furniture: Furniture, activity_type: str = "") -> bytes:
+def example_body(caller: Caller, operation: Operation, record_ids: RecordIds, activity_type: str = "") -> bytes:
     """A valid request, of the current type where none is named."""
     if operation.kind == "query":
-        return caller.query_body(**QUERIES[operation.name](furniture))
+        return caller.query_body(**QUERIES[operation.name](record_ids))
     activity_type = activity_type or operation.activity_types[0]
-    return caller.submit_body(operation.name, SUBMISSIONS[activity_type](furniture), type=activity_type)
+    return caller.submit_body(operation.name, SUBMISSIONS[activity_type](record_ids), type=activity_type)

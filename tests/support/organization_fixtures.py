@@ -51,7 +51,7 @@ def _nothing(_: str) -> str:
 
 
 @dataclass(frozen=True)
-class Furniture:
+class RecordIds:
     """Ids of records in an organization, one of each kind.
 
     `fresh` makes another record, to be deleted or voted on, and gives its id: `fresh("policy")`.
@@ -72,19 +72,19 @@ class Furniture:
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
 
 
-_IDS: dict[str, Any] = {one.name: new_id() for one in fields(Furniture) if one.name != "fresh"}
-NOWHERE = Furniture(**_IDS)
+_IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name != "fresh"}
+UNKNOWN_IDS = RecordIds(**_IDS)
 """Ids of nothing, for requests that are refused before anything is looked up."""
 
 
-def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
+def create_records(caller: Caller, holder: Caller | None = None) -> RecordIds:
     """Put one record of each kind into the organization of the caller, who is its root user. Credentials, tags and
     MFA policies are those of the holder, else of a new user."""
     user = holder or caller.new_user()
     fresh = _Fresh(caller, user)
     interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
     wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
-    return Furniture(
+    return RecordIds(
         root_user_id=caller.user_id,
         user_id=user.user_id,
         api_key_id=caller.asked("get_api_keys", userId=user.user_id)["apiKeys"][0]["apiKeyId"],

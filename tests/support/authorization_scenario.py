@@ -16,51 +16,51 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.databases import TABLES, Database, Rows
 from tests.support.issuers import taking_tokens
-from tests.support.operation_examples import NOWHERE, SUBMISSIONS, Furniture, furnish
+from tests.support.operation_examples import SUBMISSIONS, UNKNOWN_IDS, RecordIds, create_records
 from tests.support.organization_fixtures import policy_params
-from tests.support.servers import Server, found_installation, running, user_with_key
+from tests.support.servers import Server, bootstrap_installation, running, user_with_key
 
 
 @dataclass(frozen=True)
-class Somebody:
+class Actor:
     """A caller who speaks of the organization that is tried, and what there is in it."""
 
     caller: Caller
-    furniture: Furniture
+    record_ids: RecordIds
     _parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def parameters(self, activity_type: str) -> dict[str, Any]:
         """A valid example, made once, so that trying changes nothing."""
         if activity_type not in self._parameters:
-            self._parameters[activity_type] = SUBMISSIONS[activity_type](self.furniture)
+            self._parameters[activity_type] = SUBMISSIONS[activity_type](self.record_ids)
         return self._parameters[activity_type]
 
 
-class World:
+class AuthorizationScenario:
     """`root` and `sub_root` are the root users of a parent and of its sub-organization; `people` are by name."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.root = root = server.caller
         self.sub_root = sub_root = new_sub_organization(root)
-        parent = Somebody(root, furnish(root))
-        sub = Somebody(sub_root, furnish(sub_root))
+        parent = Actor(root, create_records(root))
+        sub = Actor(sub_root, create_records(sub_root))
 
-        def against(victim: Somebody, caller: Caller) -> Somebody:
+        def against(victim: Actor, caller: Caller) -> Actor:
             there = caller.with_key(caller.key, caller.user_id, victim.caller.organization_id)
             return replace(victim, caller=there)
 
         stranger = generate_api_key()
         elsewhere = user_with_key(stranger)
         server.installation.add_organization(elsewhere)
-        self.people: dict[str, Somebody] = {
+        self.people: dict[str, Actor] = {
             "nobody": against(parent, root.with_key(generate_api_key())),
             "a root user of another organization": against(parent, root.with_key(stranger, elsewhere.user_id)),
             "a root user of a sub-organization": against(parent, sub_root),
             "a root user of the parent": against(sub, root),
             "a user of the parent": against(sub, root.new_user()),
             "a root user of a sister": against(sub, new_sub_organization(root)),
-            "a root user of a dissolved sub-organization": Somebody(self._dissolved(), NOWHERE),
+            "a root user of a dissolved sub-organization": Actor(self._dissolved(), UNKNOWN_IDS),
             "a user without rights": against(parent, root.new_user()),
             "a user without rights in a sub-organization": against(sub, sub_root.new_user()),
             "a user taken out of the root quorum": against(parent, self._once_root_user()),
@@ -126,15 +126,15 @@ class World:
             time.sleep(0.05)
         return caller
 
-    def _on_oneself(self) -> Somebody:
+    def _on_oneself(self) -> Actor:
         """Without rights, and every example is about this user's own record and credentials."""
         user = self.root.new_user()
-        theirs = furnish(self.root, user)
+        theirs = create_records(self.root, user)
 
         def fresh(kind: str) -> str:
             return user.user_id if kind == "user" else theirs.fresh(kind)
 
-        return Somebody(user, replace(theirs, fresh=fresh))
+        return Actor(user, replace(theirs, fresh=fresh))
 
 
 def new_sub_organization(root: Caller, **members: Any) -> Caller:
@@ -152,8 +152,8 @@ def new_sub_organization(root: Caller, **members: Any) -> Caller:
 
 
 @contextmanager
-def inhabited(make_database: Callable[[], Database], log: Path) -> Iterator[World]:
-    installation = found_installation(make_database())
+def running_scenario(make_database: Callable[[], Database], log: Path) -> Iterator[AuthorizationScenario]:
+    installation = bootstrap_installation(make_database())
     with running(installation, log, taking_tokens(log.parent)) as server:
-        yield World(server)
+        yield AuthorizationScenario(server)
     installation.database.close()
