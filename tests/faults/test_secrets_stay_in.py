@@ -20,7 +20,6 @@ from keystead.pipeline.ports import Sealed
 from keystead.server.founding import DEVELOPMENT_MNEMONIC
 from keystead.server.service import BUNDLE_KEY, PROOF_KEY
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.packing import unpacked
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.databases import PostgresDatabase, SqliteDatabase
@@ -53,7 +52,7 @@ def test_secrets_stay_in(development: Installation, start: Callable[..., Server]
     places = {
         "an answer": b"\n".join(answers),
         "the log": server.log.read_bytes(),
-        "the database": b"\n".join(map(unpacked, development.database.values())),
+        "the database": b"\n".join(development.database.values()),
     }
     if isinstance(development.database, SqliteDatabase):
         places["the file"] = development.database.path.read_bytes()

@@ -31,8 +31,8 @@ def test_every_process_locks_in_the_same_order() -> None:
         random.Random(seed).shuffle(commits)
         group = gathered(*commits)
         assert group is not None
-        moved = [move.organization_id for move in group.moves]
-        revised = [(revision.organization_id, revision.activity_id) for revision in group.revisions]
+        moved = [swap.organization_id for swap in group.version_swaps]
+        revised = [(revision.organization_id, revision.activity_id) for revision in group.activity_swaps]
         asked = [(row[0], row[2]) for row in group.rows["activity"]]
         assert moved == sorted(organization.id for organization in organizations)
         assert (len(revised), len(asked)) == (8, 4)
@@ -60,7 +60,7 @@ def test_nothing_comes_after_a_dissolution() -> None:
     before, end = history.step(), history.step(attachments=(Dissolution(),))
     group = gathered(before, end)
     assert group is not None
-    assert group.dissolved == [history.head.id]
+    assert group.deleted_organizations == [history.head.id]
     assert gathered(end, history.step()) is None
 
 
@@ -75,10 +75,10 @@ def test_only_the_last_state_of_a_row_is_written() -> None:
     ]
     group = gathered(*commits)
     assert group is not None
-    assert group.gone["interface_text"] == [(history.head.id, interface.id)]
+    assert group.deleted["interface_text"] == [(history.head.id, interface.id)]
     assert "interface_text" not in group.rows
     assert names(group.rows["lookup"]) == ["Ida"]
-    assert names(group.gone["lookup"]) == ["Ada", "Eda"]
+    assert names(group.deleted["lookup"]) == ["Ada", "Eda"]
     written = {row[2]: row for row in group.rows["record"]}
     assert len(written) == len(group.rows["record"]) == 2
     assert written[interface.id][3:] == (history.head.version.number, b"")

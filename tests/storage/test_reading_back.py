@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from keystead.organizations.lookups import LookupKind, lookups
 from keystead.organizations.organization import Put, apply
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
+from keystead.storage.open import sqlite_path
 from keystead.storage.sqlite import SqliteStore
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
@@ -30,6 +32,7 @@ from tests.support.commit_samples import (
     an_activity,
     an_organization,
 )
+from tests.support.databases import PostgresDatabase, Rows, SqliteDatabase
 
 COMMITTED = CommitOutcome.COMMITTED
 
@@ -282,3 +285,38 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
                 assert id_ not in store._versions
 
     asyncio.run(run())
+
+
+def test_long_texts_are_read_back_by_another_process(database: str) -> None:
+    """An activity's request, what another voter signed, a contract's interface; and with plain SQL beside the
+    store."""
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await new_history(store)
+            step = history.step(padding=10_000)
+            assert step.activity is not None and step.change is not None
+            vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
+            activity = replace(step.activity, votes=(*step.activity.votes, vote))
+            assert len(activity.request) > 10_000
+            assert await store.commit(replace(step, activity=activity)) is COMMITTED
+            assert await other.activity(history.head.id, activity.id) == activity
+            (text,) = [one for one in step.change.attachments if isinstance(one, InterfaceText)]
+            assert len(text.text) > 10_000
+            assert await other.interface_text(history.head.id, text.contract_interface_id) == text.text
+            assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text
+            found = await other.interface_texts_of(history.head.id, [text.contract_interface_id])
+            assert found == {text.contract_interface_id: text.text}
+            found_rows = await asyncio.to_thread(rows, database, "SELECT request FROM activity")
+            assert (activity.request,) in found_rows
+
+    asyncio.run(run())
+
+
+def rows(url: str, sql: str) -> Rows:
+    path = sqlite_path(url)
+    handle = PostgresDatabase(url) if path is None else SqliteDatabase(path)
+    try:
+        return handle.rows(sql)
+    finally:
+        handle.close()

@@ -19,7 +19,7 @@ from keystead.storage.declared.tables import activity, metadata
 from keystead.storage.groups import KEY_LENGTHS
 from keystead.storage.rows import of_commit
 from keystead.storage.statements import Statement, postgres_statements, sqlite_statements
-from keystead.storage.steps import ACTIVITY_CHANGES, IF_SKIPPED
+from keystead.storage.write_set import ACTIVITY_CHANGES, IF_SKIPPED
 from tests.storage.conftest import MakeDatabase
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization

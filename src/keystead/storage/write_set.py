@@ -1,4 +1,4 @@
-"""What one commit writes: its rows, and the steps it stands on, each of which holds or does not.
+"""The write set of a commit: its rows, its deletions, and the compare-and-swaps that must succeed.
 
 Here: the values. Not here: what each row holds (`rows`), which commits share a transaction (`groups`).
 """
@@ -24,18 +24,18 @@ ACTIVITY_CHANGES = (
     "revision",
     "updated_at_ms",
 )
-"""The columns that a later revision of an activity writes: from the status to the end of a row."""
+"""The columns that a later revision of an activity replaces: the last columns of its row, in order."""
 
 IF_SKIPPED = {
     "instance": CommitOutcome.CONFLICT,
     "organization": CommitOutcome.CONFLICT,
     "activity": CommitOutcome.DUPLICATE,
 }
-"""What a commit comes to if a row of this table was there already. A look-up that was there is no matter."""
+"""The outcome of a commit that inserts a row of this table where the key exists already."""
 
 
-class Move(msgspec.Struct, frozen=True):
-    """An organization's step from one version to another; it holds only if the first is still the newest."""
+class VersionSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an organization's version: fails unless `before` is still the newest."""
 
     organization_id: str
     before: Version
@@ -54,12 +54,15 @@ class Move(msgspec.Struct, frozen=True):
         return (self.organization_id,)
 
     def expected(self) -> Row:
-        """What the database must have for this to hold."""
+        """The row that the swap needs in the database."""
         return (self.organization_id, self.before.number, self.before.changed_by)
 
 
-class Revision(msgspec.Struct, frozen=True):
-    """An activity's step to its next revision; it holds only if the revision before that is the newest."""
+class ActivitySwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an activity's revision: fails unless `before` is still the newest.
+
+    `values` are the new values of ACTIVITY_CHANGES.
+    """
 
     organization_id: str
     activity_id: str
@@ -79,21 +82,12 @@ class Revision(msgspec.Struct, frozen=True):
         return (self.organization_id, self.activity_id)
 
     def expected(self) -> Row:
+        """The row that the swap needs in the database."""
         return (self.organization_id, self.activity_id, self.before)
 
 
-class WalletContents(msgspec.Struct, frozen=True):
-    """A wallet whose accounts all go."""
-
-    organization_id: str
-    wallet_id: str
-
-    def parameters(self) -> dict[str, str]:
-        return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
-
-
-class Revaluation(msgspec.Struct, frozen=True):
-    """A fact of the instance takes the place of another; it holds only if that is still the fact."""
+class SettingSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of a value of the instance: fails unless `before` is still its value."""
 
     name: str
     before: bytes
@@ -106,20 +100,32 @@ class Revaluation(msgspec.Struct, frozen=True):
         return (self.name,)
 
     def expected(self) -> Row:
+        """The row that the swap needs in the database."""
         return (self.name, self.before)
 
 
-class Rows(msgspec.Struct, frozen=True):
-    """What one commit writes: (table, row in the order of the table's columns), and the steps it stands on.
+class WalletContents(msgspec.Struct, frozen=True):
+    """A wallet whose accounts are all deleted."""
 
-    `gone` are (table, key) of rows to delete; a row of the same key is written after that. The accounts of the
-    `emptied` wallets go; of the `dissolved` organizations all rows beside their records.
+    organization_id: str
+    wallet_id: str
+
+    def parameters(self) -> dict[str, str]:
+        return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
+
+
+class WriteSet(msgspec.Struct, frozen=True):
+    """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
+
+    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
+    deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
+    the `deleted_organizations` everything but their records and their activities.
     """
 
     rows: list[tuple[str, Row]]
-    gone: list[tuple[str, Row]]
-    move: Move | None = None
-    revision: Revision | None = None
-    dissolved: tuple[str, ...] = ()
-    emptied: tuple[WalletContents, ...] = ()
-    revaluation: Revaluation | None = None
+    deleted: list[tuple[str, Row]]
+    version_swap: VersionSwap | None = None
+    activity_swap: ActivitySwap | None = None
+    deleted_organizations: tuple[str, ...] = ()
+    emptied_wallets: tuple[WalletContents, ...] = ()
+    setting_swap: SettingSwap | None = None
