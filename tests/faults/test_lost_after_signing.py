@@ -20,9 +20,9 @@ import coincurve
 import httpx
 import pytest
 
+from keystead.chains.signatures import Signature
 from keystead.keys import master_key
 from keystead.keys.master_key_source import KeyFile, MasterKeySources
-from keystead.pipeline.ports import Signature
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
@@ -35,7 +35,7 @@ from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
-from tests.support.tcp_proxy import Cable, cable_to
+from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
 
 MESSAGE = bytes(range(32))
 TAPROOT_ACCOUNT = ETHEREUM_ACCOUNT | {
@@ -95,18 +95,18 @@ class FileAway(Outage):
 class LineDown(Outage):
     """The line to PostgreSQL breaks."""
 
-    def __init__(self, cable: Cable) -> None:
-        self.url = cable.url
-        self._cable = cable
+    def __init__(self, proxy: TcpProxy) -> None:
+        self.url = proxy.url
+        self._proxy = proxy
 
     def lose_now(self) -> None:
-        self._cable.cut()
+        self._proxy.cut()
 
     def lose_acknowledgement(self, _: pytest.MonkeyPatch) -> None:
-        self._cable.cut_before_answer_of(b"COMMIT;")
+        self._proxy.cut_before_answer_of(b"COMMIT;")
 
     def end(self) -> None:
-        self._cable.mend()
+        self._proxy.mend()
 
 
 @asynccontextmanager
@@ -114,8 +114,8 @@ async def outage_of(installation: Installation, folder: Path) -> AsyncIterator[O
     if isinstance(installation.database, SqliteDatabase):
         yield FileAway(installation.database, folder)
     else:
-        async with cable_to(installation.database.url) as cable:
-            yield LineDown(cable)
+        async with tcp_proxy_to(installation.database.url) as proxy:
+            yield LineDown(proxy)
 
 
 class Serving:

@@ -24,7 +24,7 @@ from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import PATH, WalletLoad
 from tests.support.callers import answered
-from tests.support.servers import Installation, Server, found_installation, user_with_key
+from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 ORGANIZATIONS = 50
 
@@ -138,7 +138,7 @@ def check_secrets_open(installation: Installation, key: MasterKey, at_least: int
 
 def test_one_line(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
     """With another's keys, with one key twice, without a key: a line that says so, and exit code 1."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     keys = [tmp_path / name for name in ("fitting", "one", "other")]
     for path, key in zip(keys, (installation.master_key, None, None), strict=True):
         master_key.create(path, key)

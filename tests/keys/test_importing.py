@@ -105,7 +105,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_a_target_opens_nowhere_else(moved: dict[str, object]) -> None:
-    """Somebody who can write the database gives a user another one's target."""
+    """An attacker who can write the database gives a user another user's target."""
     made = begun()
     with pytest.raises(SealBroken, match="import-target"):
         imported([replace(target(made), **moved)], message(made, JUNK.encode()))

@@ -16,19 +16,13 @@ from ecdsa import NIST256p, SECP256k1, VerifyingKey
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest
-from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys import derivation, libsecp256k1, signatures
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.pipeline.ports import (
-    AccountRequest,
-    NewWallet,
-    Signature,
-    SignatureScheme,
-    SigningKey,
-    StandaloneKey,
-    WalletKey,
-)
+from keystead.pipeline.ports import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
 from keystead.signer.local import LocalSigner
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme

@@ -20,17 +20,11 @@ from msgspec.structs import replace
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.chains.signatures import SignatureScheme
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import KeyFile, KeyText, MasterKeySources
 from keystead.keys.sealing import MasterKey, SealBroken
-from keystead.pipeline.ports import (
-    AccountRequest,
-    Sealed,
-    SignatureScheme,
-    Signer,
-    StandaloneKey,
-    WalletKey,
-)
+from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.local import LocalSigner

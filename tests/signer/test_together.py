@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, ServiceError, Unavailable
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.sealing import SealBroken
-from keystead.pipeline.ports import AccountRequest, Signature, SignatureScheme, WalletKey
+from keystead.pipeline.ports import AccountRequest, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, Connection, remote_signer
 from keystead.signer.local import LocalSigner

@@ -81,7 +81,7 @@ class Installation:
         return organization
 
 
-def found_installation(
+def bootstrap_installation(
     database: Database, *, organization_id: str = "", mode: Literal["dev", "serve"] = "serve"
 ) -> Installation:
     """Found the first organization of an empty database."""

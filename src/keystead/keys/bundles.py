@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from keystead.api.enums import Curve
-from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.public_keys import public_key
 
 if TYPE_CHECKING:
     from pyhpke import CipherSuite

@@ -16,6 +16,7 @@ from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal
 from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.bundles import BundleKey
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
@@ -49,8 +50,6 @@ from keystead.pipeline.ports import (
     NewPrivateKey,
     NewWallet,
     Sealed,
-    Signature,
-    SignatureScheme,
     SigningKey,
 )
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
