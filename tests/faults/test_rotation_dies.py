@@ -73,7 +73,7 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
         done = rotation.run()
         load.wait_for(10)
     assert done.returncode == 0, done.stderr
-    assert f"All is under master key {new_key.key_id}" in done.stdout
+    assert f"Everything is under master key {new_key.key_id}" in done.stdout
     assert moved() == ORGANIZATIONS
     made = {}
     for body, response in load.answers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import msgspec
@@ -22,6 +23,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import EXAMPLED, example_body, examples_of
 from tests.support.organization_fixtures import (
     ETHEREUM_ACCOUNT,
@@ -41,8 +43,8 @@ def development(make_database: MakeDatabase) -> Iterator[Installation]:
     installation.database.close()
 
 
-def test_secrets_stay_in(development: Installation, start: Callable[..., Server]) -> None:
-    server = start(development, log_level="debug")
+def test_secrets_stay_in(development: Installation, start: Callable[..., Server], tmp_path: Path) -> None:
+    server = start(development, log_level="debug", **taking_tokens(tmp_path))
     answers: list[bytes] = []
     server.http.event_hooks = {"response": [lambda response: answers.append(response.read())]}
     record_ids = create_records(server.caller)
