@@ -1,4 +1,4 @@
-"""Attacks by large activities on those who list them: a page has a bound in bytes, and others are answered meanwhile."""
+"""Many large activities, and somebody lists them: a page has a bound in bytes, and others are answered meanwhile."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.support.servers import Server, user_with_key
 COUNT = 40
 REQUEST_BYTES = 1_000_000
 ANSWER_BYTES_MAX = 6 * PAGE_BYTES_MAX
-"""An activity is shown with its intent and its votes, each of which repeats the request; the documented form has all
-of it twice."""
+"""An activity is shown with its intent and its votes, which repeat the request; the documented form has all of it
+twice."""
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,7 @@ def test_others_are_answered_meanwhile(waiting: tuple[Caller, list[str]], server
     caller, _ = waiting
     other = new_sub_organization(server.caller)
     with ThreadPoolExecutor(8) as threads:
-        lists = [
-            threads.submit(caller.asked, "list_activities", None, paginationOptions={"limit": "100"})
-            for _ in range(8)
-        ]
+        asked = {"paginationOptions": {"limit": "100"}}
+        lists = [threads.submit(caller.asked, "list_activities", None, **asked) for _ in range(8)]
         assert other.asked("whoami")["userId"] == other.user_id
         assert all(len(each.result()["activities"]) == 1 for each in lists)
