@@ -1,4 +1,4 @@
-"""Many large activities, and somebody lists them: a page has a bound in bytes, and others are answered meanwhile."""
+"""Many large activities, and somebody lists them: a page has a bound in bytes, others are answered meanwhile."""
 
 from __future__ import annotations
 
