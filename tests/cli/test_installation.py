@@ -19,8 +19,8 @@ def keystead(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_init_again_changes_nothing(make_database: MakeDatabase, tmp_path: Path) -> None:
     """The same command, as a deployment repeats it: exit code 0, the same organization, key and credentials."""
     database = make_database()
-    command = ("init", "--database-url", database.url, "--organization-name", "Keystead GmbH")
-    command += ("--master-key-file", "master.key", "--credentials", "root.json")
+    command = ["init", "--database-url", database.url, "--organization-name", "Keystead GmbH"]
+    command += ["--master-key-file", "master.key", "--credentials", "root.json"]
     first = keystead(*command, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     files = {path: path.read_bytes() for path in (tmp_path / "master.key", tmp_path / "root.json")}
@@ -38,7 +38,7 @@ def test_init_again_changes_nothing(make_database: MakeDatabase, tmp_path: Path)
 def test_init_does_not_overwrite_credentials(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
     (tmp_path / "root.json").write_text("{}")
     database = make_sqlite()
-    command = ("init", "--database-url", database.url, "--organization-name", "Keystead GmbH")
+    command = ["init", "--database-url", database.url, "--organization-name", "Keystead GmbH"]
     refused = keystead(*command, "--master-key-file", "master.key", "--credentials", "root.json", cwd=tmp_path)
     assert refused.returncode == 1
     assert "root.json exists already and is left as it is" in refused.stderr
