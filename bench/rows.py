@@ -13,7 +13,7 @@ from contextlib import closing
 import asyncpg
 
 from keystead.storage.open import sqlite_path
-from keystead.storage.steps import Row
+from keystead.storage.write_set import Row
 
 Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitOutcome
-from keystead.storage.groups import gather
+from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
 from tests.storage.conftest import MakeDatabase, opened
-from tests.support.commit_history import founded
+from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_user, a_vote, an_activity, an_evaluation, an_organization
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 
@@ -33,6 +33,7 @@ def asked(organization: Organization, voter: User, said: Evaluation = SAID) -> C
     own = an_evaluation(organization.id, activity.id)
     return Commit(
         organization_id=organization.id,
+        decided_on=organization.version,
         activity=replace(activity, votes=(vote,)),
         evaluations=(replace(own, policy_evaluations=said.policy_evaluations, vote_id=vote.id),),
     )
@@ -58,11 +59,11 @@ def test_equal_bodies_are_kept_once_in_each_organization(database: str) -> None:
 
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            beside = an_organization(parent_id=road.head.id)
-            assert await store.commit(road.suborganization(beside)) is COMMITTED
+            history = await new_history(store)
+            beside = an_organization(parent_id=history.head.id)
+            assert await store.commit(history.suborganization(beside)) is COMMITTED
             before = counts(database)
-            for organization in (road.head, beside):
+            for organization in (history.head, beside):
                 commits = [asked(organization, GRACE) for _ in range(6)]
                 assert await asyncio.gather(*map(store.commit, commits[:4])) == [COMMITTED] * 4
                 for commit in commits[4:]:
@@ -80,16 +81,16 @@ def test_equal_bodies_are_kept_once_in_each_organization(database: str) -> None:
 def test_a_voter_stays_who_they_were(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             renamed = replace(GRACE, user_name="Rear Admiral Grace")
             votes = []
             for voter in (GRACE, renamed, GRACE):
-                commit = asked(road.head, voter)
+                commit = asked(history.head, voter)
                 assert await store.commit(commit) is COMMITTED
                 assert commit.activity is not None
                 votes.append((commit.activity.id, voter))
             for activity_id, voter in votes:
-                read = await store.activity(road.head.id, activity_id)
+                read = await store.activity(history.head.id, activity_id)
                 assert read is not None
                 assert [vote.user for vote in read.votes] == [voter]
 
@@ -102,15 +103,15 @@ def test_what_has_lost_its_body_is_not_passed_over(new_sqlite: MakeDatabase) -> 
 
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            commit = asked(road.head, GRACE)
+            history = await new_history(store)
+            commit = asked(history.head, GRACE)
             assert await store.commit(commit) is COMMITTED
             assert commit.activity is not None
             with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as beside:
                 beside.execute("DELETE FROM shared_body")
             for read in (store.activity, store.evaluations):
                 with pytest.raises(TypeError):
-                    await read(road.head.id, commit.activity.id)
+                    await read(history.head.id, commit.activity.id)
 
     asyncio.run(run())
 
@@ -120,17 +121,17 @@ def test_two_processes_say_the_same_for_the_first_time(database: str) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             for _ in range(10):
-                said = [an_evaluation(road.head.id, "") for _ in range(12)]
-                ours = [asked(road.head, GRACE, each) for each in said]
-                theirs = [asked(road.head, EDA, each) for each in reversed(said)]
+                said = [an_evaluation(history.head.id, "") for _ in range(12)]
+                ours = [asked(history.head, GRACE, each) for each in said]
+                theirs = [asked(history.head, EDA, each) for each in reversed(said)]
                 commits = [*ours, *theirs]
                 outcomes = await asyncio.gather(*map(store.commit, ours), *map(other.commit, theirs))
                 assert outcomes == [COMMITTED] * 24
                 for commit in commits:
                     assert commit.activity is not None
-                    assert await other.evaluations(road.head.id, commit.activity.id) == [*commit.evaluations]
+                    assert await other.evaluations(history.head.id, commit.activity.id) == [*commit.evaluations]
 
     asyncio.run(run())
 
@@ -139,7 +140,7 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     organization = an_organization()
     said = [an_evaluation(organization.id, "") for _ in range(8)]
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
-    group = gather(map(of_commit, commits))
+    group = merge(map(of_commit, commits))
     assert group is not None
     digests = [row[1] for row in group.rows["shared_body"]]
     assert len(digests) == 2 + len(said)

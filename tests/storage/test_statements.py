@@ -14,14 +14,14 @@ import msgspec
 import pytest
 
 from keystead.cli.main import COMMANDS
+from keystead.storage.batch import KEY_LENGTHS
 from keystead.storage.declared import generate
 from keystead.storage.declared.tables import activity, metadata
-from keystead.storage.groups import KEY_LENGTHS
 from keystead.storage.rows import of_commit
 from keystead.storage.statements import Statement, postgres_statements, sqlite_statements
-from keystead.storage.steps import ACTIVITY_CHANGES, IF_SKIPPED
+from keystead.storage.write_set import ACTIVITY_CHANGES, IF_SKIPPED
 from tests.storage.conftest import MakeDatabase
-from tests.support.commit_history import Road
+from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
 
 
@@ -78,7 +78,7 @@ def test_rows_are_counted_as_the_tables_are_declared() -> None:
         columns = metadata.tables[table].columns.keys()
         assert columns[:length] == metadata.tables[table].primary_key.columns.keys(), table
     assert tuple(activity.columns.keys()[-len(ACTIVITY_CHANGES) :]) == ACTIVITY_CHANGES
-    step = Road(an_organization()).step()
+    step = CommitHistory(an_organization()).step()
     assert step.activity is not None
     for table, row in of_commit(step).rows:
         columns = metadata.tables[table].columns.keys()

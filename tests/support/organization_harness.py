@@ -36,8 +36,9 @@ from keystead.organizations.organization import (
 )
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
-from keystead.pipeline.decisions import Rules
+from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -80,7 +81,7 @@ def number_of(id_: str) -> int:
     return int(id_[-12:], 16)
 
 
-class SetClock:
+class ManualClock:
     def __init__(self) -> None:
         self.ms = START_MS
 
@@ -94,7 +95,7 @@ def _newest(targets: Sequence[ImportTarget]) -> str:
     return targets[0].id
 
 
-class PretendSigner:
+class FakeSigner:
     """Key material that depends on nothing but ids and paths. Implements `activities.ports.Signer`."""
 
     async def new_data_key(self, organization_id: str) -> Sealed:
@@ -250,7 +251,7 @@ class Person:
     email: str | None = None
 
 
-class Company:
+class OrganizationHarness:
     """People by name, their organization, and the processes that serve it over one database.
 
     Methods with names in -ing are coroutines, the others run one to its end. The clock moves by a millisecond with
@@ -268,30 +269,31 @@ class Company:
         identities: Identities | None = None,
         **rules: Any,
     ) -> None:
-        self.ids, self.clock, self.database = Ids(), SetClock(), MemoryDatabase()
-        staff = [Person(person) if isinstance(person, str) else person for person in people]
-        self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in staff for tag in person.tags)}
-        self.user_ids = {person.name: self.ids() for person in staff}
+        self.ids, self.clock, self.database = Ids(), ManualClock(), MemoryDatabase()
+        members = [Person(person) if isinstance(person, str) else person for person in people]
+        self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
+        self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = founded(self.id, Version(1, self.ids()), self._records(staff, root, threshold))
+        self.founding = founded(self.id, Version(1, self.ids()), self._records(members, root, threshold))
         self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
         self.identities = identities or KnownIssuers(self.clock, {ISSUER.url: ISSUER.key_set()})
-        self.lifecycles = [
-            Lifecycle(
+        self.signers = [FakeSigner() for _ in self.stores]
+        self.environments = [
+            Environment(
                 store=store,
-                signer=PretendSigner(),
-                identities=self.identities,
+                signer=signer,
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
             )
-            for store in self.stores
+            for store, signer in zip(self.stores, self.signers, strict=True)
         ]
+        self.lifecycles = [Lifecycle(environment, self.identities) for environment in self.environments]
 
-    def _records(self, staff: Sequence[Person], root: Sequence[str], threshold: int) -> list[Record]:
+    def _records(self, members: Sequence[Person], root: Sequence[str], threshold: int) -> list[Record]:
         now = Timestamp.from_ms(START_MS)
         quorum = RootQuorum(threshold, tuple(self.user_ids[name] for name in root))
         found: list[Record] = [
@@ -302,7 +304,7 @@ class Company:
                 for tag, tag_id in self.tags.items()
             ),
         ]
-        for person in staff:
+        for person in members:
             user = self._user(person, now)
             found += [
                 user,
@@ -391,9 +393,7 @@ class Company:
         assert isinstance(operation, ActivityOperation)
         seen = await self.stores[process].organization(caller.organization_id)
         assert seen is not None
-        return await self.lifecycles[process].submit(
-            read_submission(operation, body), caller, seen, self.stores[process].commit_coming()
-        )
+        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
         """Exactly these bytes."""
@@ -420,7 +420,7 @@ class Company:
             caller=self.caller(who),
             store=self.stores[0],
             identities=self.identities,
-            decisions=self.lifecycles[0].decisions,
+            open_activities=OpenActivities(self.environments[0]),
         )
 
     def seen(self, who: str, activity: Activity) -> records.Activity:

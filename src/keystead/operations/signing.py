@@ -1,7 +1,7 @@
 """Signing: raw payloads, one or many, and transactions.
 
 What is signed is gathered, and so read whole, before the decision: policies see what the signature is over. A
-signature changes nothing in the organization. Not here: encodings (`keys.payloads`), chains (`keys.transactions`).
+signature changes nothing in the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked
 from keystead.api.records import Wire
+from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.transactions.chains import parse_transaction
-from keystead.chains.transactions.transaction import UnsignedTransaction, unparsable
+from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.organization import Organization, contract_key

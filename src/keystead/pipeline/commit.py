@@ -45,9 +45,7 @@ async def commit_of(
     environment: Environment,
 ) -> Decided:
     """The activity in the status that its decision and its execution lead to, with everything that changes."""
-    activity = replace(
-        activity, status=states.after(activity.status, executed.event), failure=executed.failure
-    )
+    activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
     change = founding = None
     if executed.outcome is not None:
         activity = replace(activity, result=result_of(case, executed.outcome))

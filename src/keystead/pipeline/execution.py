@@ -1,6 +1,7 @@
 """The step that executes an activity: its operation's function, and what happens when it refuses.
 
-Here: the event that decision and execution lead to. Not here: the functions (`operations`), what is committed (`commit`).
+Here: the event that decision and execution lead to. Not here: the functions (`operations`), what is committed
+(`commit`).
 """
 
 from __future__ import annotations

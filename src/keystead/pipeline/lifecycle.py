@@ -32,7 +32,8 @@ from keystead.pipeline.vote import decide_vote
 
 ATTEMPTS: Final = 10
 """How often one request is decided on, before its caller is told to send it again. From the second attempt on, the
-organization is locked: then an attempt fails only if it took too long, or if the activity that it votes on changed."""
+organization is locked: then an attempt fails only if it took too long, or if the activity that it votes on
+changed."""
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -69,7 +70,8 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: by earlier attempts."""
+    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: by earlier
+    attempts."""
 
     number: int = 0
     looks_for_repeats: bool = False

@@ -1,4 +1,5 @@
-"""What a reader may still do about an activity that waits for votes or proofs. Not here: the vote itself (`vote`)."""
+"""What a reader may still do about an activity that waits for votes or proofs. Not here: the vote itself
+(`vote`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The queue of an organization: its submissions are decided on one after the other, and committed together.
 
-A turn ends when the commit it decided on is handed to the store, not when that is durable: the next turn starts from
-the speculative head, the organization as it will be after the commits that were handed in. If one of these fails,
-the commits decided on top of it fail too, and their submissions are decided on again.
+A turn ends when the commit it decided on is handed to the store, not when that is durable: the next turn starts
+from the speculative head, the organization as it will be after the commits that were handed in. If one of these
+fails, the commits decided on top of it fail too, and their submissions are decided on again.
 
 Where another process changes the organization at the same time (contention), the organization is locked in the
 database first. Everything that waits in the queue is then decided on under this one lock and written in one

@@ -48,8 +48,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes durable together: an activity, what it changed, the organization it made, the evaluations.
 
     `decided_on` is the version of the organization that all of it was decided on: the commit succeeds only while
-    that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only that.
-    Its votes are stored by user: a later vote of a user replaces the earlier one.
+    that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only
+    that. Its votes are stored by user: a later vote of a user replaces the earlier one.
     """
 
     organization_id: str
@@ -69,7 +69,8 @@ class CommitOutcome(Enum):
 class OrganizationLock(Protocol):
     """An organization that no other process changes until the lock is released.
 
-    The lock ends by itself after a time limit, so that a process that stands still does not keep the others waiting.
+    The lock ends by itself after a time limit, so that a process that stands still does not keep the others
+    waiting.
     """
 
     @property

@@ -81,8 +81,6 @@ async def decide_vote(
         if repeats and states.after(activity.status, event) is activity.status:
             return Decided(activity=on_record)
         decision = recorded(decision, authenticators_needed=lacks_proofs)
-    evaluation = deciding.evaluation(
-        environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms
-    )
+    evaluation = deciding.evaluation(environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms)
     executed = await execute(event, activity, case, organization, environment, computed)
     return await commit_of(activity, executed, case, organization, evaluation, environment)

@@ -28,7 +28,6 @@ from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.activities import shown
 from keystead.pipeline.activity import ActivityOperation
 from keystead.pipeline.requests import read_submission
-from keystead.pipeline.turns import NEXT_TURN
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.bodies import Disconnected, read_body, read_past, too_large
 from keystead.server.cors import CorsPolicy
@@ -199,19 +198,16 @@ class Application:
     async def _answer_submission(self, operation: ActivityOperation, request: _Request) -> bytes:
         service = self._service
         body = await self._body(request)
-        with service.store.commit_coming() as coming:
-            proven = await prove(request.stamps, body, service.store)
-            submission = read_submission(operation, body)
-            request.organization_id = submission.envelope.organization_id
-            organization, caller = await submitter(
-                service.store, request.organization_id, proven, service.clock.now_ms()
-            )
-            request.user_id = caller.user.user_id
-            self._rate_limit.spend(organization.id, time.monotonic())
-            await NEXT_TURN
-            activity = await service.lifecycle.submit(submission, caller, organization, coming)
+        proven = await prove(request.stamps, body, service.store)
+        submission = read_submission(operation, body)
+        request.organization_id = submission.envelope.organization_id
+        organization, caller = await submitter(
+            service.store, request.organization_id, proven, service.clock.now_ms()
+        )
+        request.user_id = caller.user.user_id
+        self._rate_limit.spend(organization.id, time.monotonic())
+        activity = await service.lifecycle.submit(submission, caller, organization)
         request.activity_id = activity.id
-        await NEXT_TURN
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self.settings.deny_policies_fail_closed
             warn_of_unsafe_policies(activity, now, request.id, fail_closed=fail_closed)

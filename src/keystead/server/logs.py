@@ -5,16 +5,15 @@ Nothing secret reaches here: bodies, stamps and keys are never logged. Not here:
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from keystead.api.rendering import rfc3339
-from keystead.pipeline.arrivals import Arrivals
 
 logger = logging.getLogger("keystead")
 
@@ -65,18 +64,20 @@ class RequestLine(msgspec.Struct, frozen=True):
 class RequestLog:
     """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 
-    Those that come at about the same time are written together. Belongs to one event loop.
+    Those of one turn of the event loop are written together. Belongs to one event loop.
     """
 
     def __init__(self) -> None:
-        self._lines: Arrivals[bytes] = Arrivals(_write)
+        self._lines: list[bytes] = []
 
     def add(self, line: RequestLine) -> None:
         """A line that cannot be written (a full disk, a closed pipe) is lost; its request is answered."""
-        self._lines.add(_encoder.encode(line) + b"\n")
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._lines.append(_encoder.encode(line) + b"\n")
 
-
-def _write(lines: Sequence[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        sys.stderr.buffer.write(b"".join(lines))
-        sys.stderr.buffer.flush()
+    def _write(self) -> None:
+        lines, self._lines = self._lines, []
+        with contextlib.suppress(OSError):
+            sys.stderr.buffer.write(b"".join(lines))
+            sys.stderr.buffer.flush()

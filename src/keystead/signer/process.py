@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import msgspec
@@ -21,18 +21,15 @@ import uvloop
 
 from keystead.api.errors import Internal, ServiceError
 from keystead.api.rendering import rfc3339
-from keystead.keys.custody import TokenKeyName, opened
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import TokenKeyName, open_master_keys
 from keystead.keys.sealing import Master, SealBroken
-from keystead.keys.signer import LocalSigner
-from keystead.pipeline.arrivals import Arrivals
 from keystead.signer import confinement
+from keystead.signer.local import LocalSigner, open_signer
 from keystead.signer.peers import parent_of, peer_of
 from keystead.signer.rpc import (
     BadFrame,
     Frames,
-    ServerKeys,
-    WrongMasterKey,
     calls,
     read_request,
     refusal_frame,
@@ -44,13 +41,6 @@ IN_FLIGHT_MAX: Final = 256
 """How many calls of one connection are under way at most; the next wait in the socket."""
 
 
-def unlocked(master: Master, server_keys: ServerKeys) -> LocalSigner:
-    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
-    if not LocalSigner(master).opens(server_keys.check):
-        raise WrongMasterKey(f"the stored check value is under key {server_keys.check.key_id!a}")
-    return LocalSigner(master, server_keys.proof_key, server_keys.bundle_key)
-
-
 class _Caller(asyncio.Protocol):
     """One connection of a server process: its calls run at once. Each is answered when it is done, in one writing
     with those that are done at the same time: the server would wake for each, and take the core that they share."""
@@ -60,7 +50,7 @@ class _Caller(asyncio.Protocol):
         self._may_connect = may_connect
         self._signer: LocalSigner | None = None
         self._frames = Frames()
-        self._answers: Arrivals[bytes] = Arrivals(self._send)
+        self._answers: list[bytes] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused = False
 
@@ -105,11 +95,14 @@ class _Caller(asyncio.Protocol):
         except Exception as failure:  # noqa: BLE001 - a call must not end the process; its text may hold secrets
             _complain(f"failed at {name} with {type(failure).__name__}")
             frame = refusal_frame(number, failure)
-        self._answers.add(frame)
+        if not self._answers:  # the answers of one turn of the event loop are written together
+            asyncio.get_running_loop().call_soon(self._send)
+        self._answers.append(frame)
 
-    def _send(self, frames: Sequence[bytes]) -> None:
+    def _send(self) -> None:
+        answers, self._answers = self._answers, []
         if not self._transport.is_closing():
-            self._transport.write(b"".join(frames))
+            self._transport.write(b"".join(answers))
 
     async def _done(self, name: str, arguments: msgspec.Raw) -> Any:
         call = calls().get(name)
@@ -117,7 +110,7 @@ class _Caller(asyncio.Protocol):
             raise Internal(f"the signer knows no call {name[:100]!a}")
         given = msgspec.structs.astuple(call.arguments.decode(arguments))
         if name == "unlock":
-            self._signer = unlocked(self._master, *given)
+            self._signer = open_signer(self._master, *given)
             return self._master.key_id
         if self._signer is None:
             raise Internal("the signer was not told which installation it serves")
@@ -132,11 +125,11 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     # The library of a token may need anything, so with one the process keeps what else it gives up.
-    has_token = any(isinstance(one, TokenKeyName) for one in (orders.custody.sealing, *orders.custody.others))
+    has_token = any(isinstance(one, TokenKeyName) for one in (orders.sources.sealing, *orders.sources.others))
     left_network = not has_token and confinement.leave_network()
     confinement.keep_memory_private()
     try:
-        master = opened(orders.custody)
+        master = open_master_keys(orders.sources)
     except MasterKeyError as refused:
         _tell(Ready(failure=str(refused)))
         sys.exit(1)

@@ -14,19 +14,19 @@ from typing import Any
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.address_forms import possible_forms
+from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Page
 from keystead.storage import rows
-from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.batch import Batch
+from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.statements import Reads, Statement
-from keystead.storage.steps import Revaluation, Rows
+from keystead.storage.write_set import SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value that names the organization the instance was founded with."""
@@ -205,19 +205,19 @@ class DatabaseStore(ABC):
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
         found = await self._select(self._reads.interface_texts, organization_id=organization_id)
-        return {interface_id: rows.text_from(text) for interface_id, text in found}
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
         found = await self._select(
             self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
         )
-        return rows.text_from(found[0][0]) if found else None
+        return str(found[0][0], "utf-8") if found else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         found = await self._select(
             self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
         )
-        return {interface_id: rows.text_from(text) for interface_id, text in found}
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         found = await self._accounts_with_address(organization_id, address)
@@ -295,6 +295,18 @@ class DatabaseStore(ABC):
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
 
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        found = await self._select(
+            self._reads.held_by_siblings,
+            parent_id=parent_id,
+            organization_id=organization_id,
+            kind=kind.value,
+            values=self._listed(values),
+        )
+        return [value for (value,) in found]
+
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
@@ -328,8 +340,8 @@ class DatabaseStore(ABC):
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
-        revaluation = Revaluation(name, before, after)
-        written = Rows([], [], revaluation=revaluation)
+        swap = SettingSwap(name, before, after)
+        written = WriteSet([], [], setting_swap=swap)
         return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:

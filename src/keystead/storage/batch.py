@@ -12,7 +12,7 @@ from operator import itemgetter
 import msgspec
 
 from keystead.organizations.organization import Version
-from keystead.storage.steps import Move, Revaluation, Revision, Row, Rows, WalletContents
+from keystead.storage.write_set import ActivitySwap, Row, SettingSwap, VersionSwap, WalletContents, WriteSet
 
 KEY_LENGTHS = {
     "shared_body": 2,
@@ -30,88 +30,90 @@ same row waits for this one."""
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What one transaction writes: at most one step per organization and per activity, and each row once.
+    """What one transaction writes: at most one swap per organization and per activity, and each row once.
 
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
-    Steps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
-    process locks them in this order, so that no two transactions wait for each other. `gone` are keys of rows to
+    Swaps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
+    process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
     delete; none of them is in `rows`.
     """
 
     version_checks: dict[str, Version]
-    moves: list[Move]
-    revisions: list[Revision]
+    version_swaps: list[VersionSwap]
+    activity_swaps: list[ActivitySwap]
     rows: dict[str, list[Row]]
-    gone: dict[str, list[Row]]
-    dissolved: list[str]
-    emptied: list[WalletContents]
-    revaluations: list[Revaluation]
+    deleted: dict[str, list[Row]]
+    deleted_organizations: list[str]
+    emptied_wallets: list[WalletContents]
+    setting_swaps: list[SettingSwap]
 
 
-def merge(commits: Iterable[Rows]) -> Batch | None:
-    """The commits as one group, or None if they cannot all hold: one does not begin where the one before it ends.
+def merge(commits: Iterable[WriteSet]) -> Batch | None:
+    """The write sets as one batch. None if they cannot all succeed: one does not begin where the one before it
+    ends.
 
-    A chain of moves of one organization, each beginning where the one before ended, is one move from its first
-    version to its last: inside a transaction nobody sees the versions between. For the same reason only the last
-    state of a record, a text or a look-up is written. Activities do not chain: who revises one has read it.
+    Swaps of one organization's version that follow each other become one swap from the first version to the
+    last: no other transaction sees the versions between. For the same reason only the last state of a record, a
+    text or a look-up is written. Swaps of one activity are not merged: each is decided on the activity that was
+    read.
     """
-    checks: dict[str, Version] = {}
-    moves: dict[Row, Move] = {}
-    revisions: dict[Row, Revision] = {}
-    revaluations: dict[Row, Revaluation] = {}
+    version_checks: dict[str, Version] = {}
+    version_swaps: dict[Row, VersionSwap] = {}
+    activity_swaps: dict[Row, ActivitySwap] = {}
+    setting_swaps: dict[Row, SettingSwap] = {}
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
-    dissolved: list[str] = []
-    emptied: list[WalletContents] = []
+    deleted_organizations: list[str] = []
+    emptied_wallets: list[WalletContents] = []
     for commit in commits:
         if (check := commit.version_check) is not None:
             organization_id, version = check
-            earlier = moves.get((organization_id,))
-            newest = earlier.after if earlier is not None else checks.setdefault(organization_id, version)
+            swap = version_swaps.get((organization_id,))
+            newest = swap.after if swap is not None else version_checks.setdefault(organization_id, version)
             if newest != version:
                 return None
-        if (move := commit.move) is not None:
-            if (earlier := moves.get(move.key())) is not None:
-                if earlier.after != move.before or move.organization_id in dissolved:
+        if (version_swap := commit.version_swap) is not None:
+            if (earlier := version_swaps.get(version_swap.key())) is not None:
+                if earlier.after != version_swap.before or version_swap.organization_id in deleted_organizations:
                     return None
-                move = Move(move.organization_id, earlier.before, move.after)
-            elif checks.pop(move.organization_id, move.before) != move.before:
+                version_swap = VersionSwap(version_swap.organization_id, earlier.before, version_swap.after)
+            elif version_checks.pop(version_swap.organization_id, version_swap.before) != version_swap.before:
                 return None
-            moves[move.key()] = move
-        if (revision := commit.revision) is not None:
-            if revision.key() in revisions:
+            version_swaps[version_swap.key()] = version_swap
+        if (activity_swap := commit.activity_swap) is not None:
+            if activity_swap.key() in activity_swaps:
                 return None
-            revisions[revision.key()] = revision
-        if (revaluation := commit.revaluation) is not None:
-            if revaluation.key() in revaluations:
+            activity_swaps[activity_swap.key()] = activity_swap
+        if (setting_swap := commit.setting_swap) is not None:
+            if setting_swap.key() in setting_swaps:
                 return None
-            revaluations[revaluation.key()] = revaluation
-        for place in commit.gone:
+            setting_swaps[setting_swap.key()] = setting_swap
+        for place in commit.deleted:
             last[place] = None
         for table, row in commit.rows:
             if table in KEY_LENGTHS:
                 last[table, row[: KEY_LENGTHS[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
-        dissolved.extend(commit.dissolved)
-        emptied.extend(commit.emptied)
-    gone: dict[str, list[Row]] = {}
+        deleted_organizations.extend(commit.deleted_organizations)
+        emptied_wallets.extend(commit.emptied_wallets)
+    deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
-            gone.setdefault(table, []).append(key)
+            deleted.setdefault(table, []).append(key)
         else:
             rows.setdefault(table, []).append(last_row)
     for table, key_of in _SORTED_BY.items():
         if table in rows:
             rows[table].sort(key=key_of)
     return Batch(
-        dict(sorted(checks.items())),
-        [moves[key] for key in sorted(moves)],
-        [revisions[key] for key in sorted(revisions)],
+        dict(sorted(version_checks.items())),
+        [version_swaps[key] for key in sorted(version_swaps)],
+        [activity_swaps[key] for key in sorted(activity_swaps)],
         rows,
-        gone,
-        dissolved,
-        emptied,
-        [revaluations[key] for key in sorted(revaluations)],
+        deleted,
+        deleted_organizations,
+        emptied_wallets,
+        [setting_swaps[key] for key in sorted(setting_swaps)],
     )

@@ -1,7 +1,8 @@
 """Group commit: what arrived while the last commit was written is committed next, in one transaction.
 
-Here: the queue of a process and its one writer, which waits for nothing but the commit before (PostgreSQL calls such
-a wait `commit_delay`; there is none here). Not here: the transaction (`sqlite_writer`, `postgres_transactions`).
+Here: the queue of a process and its one writer, which waits for nothing but the commit before (PostgreSQL calls
+such a wait `commit_delay`; there is none here). Not here: the transaction (`sqlite_writer`,
+`postgres_transactions`).
 """
 
 from __future__ import annotations

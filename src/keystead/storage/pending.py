@@ -14,7 +14,7 @@ import msgspec
 from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.store import Commit, CommitOutcome
 from keystead.storage.rows import of_commit
-from keystead.storage.steps import Rows
+from keystead.storage.write_set import WriteSet
 
 LOCK_S = 2.0
 """How long an organization stays locked while commits are decided on: other processes wait meanwhile."""
@@ -24,7 +24,7 @@ class PendingCommit(msgspec.Struct, frozen=True):
     """A commit that was handed in. `organizations` are in the database as they are here, once it is committed."""
 
     organization_id: str
-    write_set: Rows
+    write_set: WriteSet
     organizations: tuple[Organization, ...]
     future: asyncio.Future[CommitOutcome]
 
@@ -39,11 +39,9 @@ def pending_commit(commit: Commit) -> PendingCommit:
 
 
 def pending_write(
-    organization_id: str, write_set: Rows, organizations: tuple[Organization, ...]
+    organization_id: str, write_set: WriteSet, organizations: tuple[Organization, ...]
 ) -> PendingCommit:
-    return PendingCommit(
-        organization_id, write_set, organizations, asyncio.get_running_loop().create_future()
-    )
+    return PendingCommit(organization_id, write_set, organizations, asyncio.get_running_loop().create_future())
 
 
 class LockRequest:
@@ -97,7 +95,7 @@ class HeldLock:
         self,
         request: LockRequest,
         organization: Organization | None,
-        commit_unlocked: Callable[[PendingCommit], None],
+        commit_unlocked: Callable[[PendingCommit], object],
     ) -> None:
         self._request = request
         self._organization = organization

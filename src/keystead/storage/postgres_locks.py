@@ -3,8 +3,8 @@
 Here: taking the lock, and what is written when it is released. Not here: the statements (`postgres_transactions`).
 
 Another process that changes the organization meanwhile finds the row locked: it asks for the lock too. The server
-queues those who wait for one row. A process that dies unlocks with its connection; the connection of one that stands
-still is closed by the server after a while.
+queues those who wait for one row. A process that dies unlocks with its connection; the connection of one that
+stands still is closed by the server after a while.
 """
 
 from __future__ import annotations

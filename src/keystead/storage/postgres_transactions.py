@@ -9,8 +9,8 @@ but shared, after its other statements, so that it is short: then no other trans
 organization before this one is committed. Neither waits for a row that another transaction has locked: that one
 changes the organization, so this commit has lost (SKIP LOCKED), and no two transactions wait for each other. An
 activity's row is locked by the compare-and-swap of its revision, in order of ids, and its votes are written only
-under that. Fingerprints have a unique index, whose insert waits until another insert of the same one is committed or
-not.
+under that. Fingerprints have a unique index, whose insert waits until another insert of the same one is committed
+or not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.steps import IF_SKIPPED, Move, Revaluation, Revision
+from keystead.storage.write_set import IF_SKIPPED, ActivitySwap, SettingSwap, VersionSwap
 
 
 async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
@@ -49,9 +49,9 @@ async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
     for swap, steps in (
-        (sql.move, batch.moves),
-        (sql.revise, batch.revisions),
-        (sql.revalue, batch.revaluations),
+        (sql.swap_version, batch.version_swaps),
+        (sql.swap_activity, batch.activity_swaps),
+        (sql.swap_setting, batch.setting_swaps),
     ):
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
@@ -60,14 +60,16 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
             status = await connection.execute(insert, *zip(*rows, strict=True))
             if table in IF_SKIPPED and _count(status) != len(rows):
                 return IF_SKIPPED[table]
-    for table, keys in batch.gone.items():
+    for table, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[table], keys)
-    for contents in batch.emptied:
-        for statement in sql.wallet_emptying:
+    for contents in batch.emptied_wallets:
+        for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
-    for organization_id in batch.dissolved:
-        for each in sql.dissolution:
+    for organization_id in batch.deleted_organizations:
+        for each in sql.delete_organization:
             await connection.execute(each, organization_id)
+    if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
+        return CommitOutcome.CONFLICT
     if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
         return CommitOutcome.CONFLICT
     return CommitOutcome.COMMITTED
@@ -82,7 +84,7 @@ async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mappi
     return found == checks
 
 
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move | Revaluation | Revision]) -> bool:
+async def _swapped(connection: Any, swap: Swap, steps: Sequence[VersionSwap | SettingSwap | ActivitySwap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1

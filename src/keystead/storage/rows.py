@@ -24,7 +24,7 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
-from keystead.chains.address_forms import stored_form
+from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -52,8 +52,7 @@ from keystead.organizations.organization import (
 )
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
-from keystead.storage.packing import packed, unpacked
-from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
+from keystead.storage.write_set import ActivitySwap, Row, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
@@ -81,16 +80,16 @@ class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
 _judgement_decoder = msgspec.json.Decoder(_Judgement)
 
 
-def of_commit(commit: Commit) -> Rows:
+def of_commit(commit: Commit) -> WriteSet:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    move = revision = version_check = None
+    version_swap = activity_swap = version_check = None
     rows: list[tuple[str, Row]] = []
-    gone: list[tuple[str, Row]] = []
+    deleted: list[tuple[str, Row]] = []
     activity, change, founding = commit.activity, commit.change, commit.founding
     if change is not None:
-        move = Move(change.after.id, commit.decided_on, change.after.version)
+        version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
         rows.extend(_change_rows(change))
-        gone.extend(_gone(change))
+        deleted.extend(_gone(change))
     else:
         version_check = commit.organization_id, commit.decided_on
     if founding is not None:
@@ -98,7 +97,7 @@ def of_commit(commit: Commit) -> Rows:
         rows.extend(_change_rows(founding))
     if activity is not None:
         if activity.revision:
-            revision = Revision(
+            activity_swap = ActivitySwap(
                 activity.organization_id, activity.id, activity.revision - 1, _activity_changes(activity)
             )
         else:
@@ -110,7 +109,15 @@ def of_commit(commit: Commit) -> Rows:
         rows.extend(_evaluation_rows(evaluation))
     is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
     emptied = () if change is None else tuple(_emptied(change))
-    return Rows(rows, gone, move, version_check, revision, (commit.organization_id,) if is_dissolved else (), emptied)
+    return WriteSet(
+        rows,
+        deleted,
+        version_swap,
+        version_check,
+        activity_swap,
+        (commit.organization_id,) if is_dissolved else (),
+        emptied,
+    )
 
 
 def of_founding(
@@ -118,7 +125,7 @@ def of_founding(
     attachments: Iterable[Attachment],
     lookups: Iterable[Lookup],
     instance: Mapping[str, bytes],
-) -> Rows:
+) -> WriteSet:
     """The rows that make an empty database an instance with its first organization."""
     founding = OrganizationChange(
         after=organization,
@@ -129,7 +136,7 @@ def of_founding(
     rows: list[tuple[str, Row]] = [("instance", item) for item in instance.items()]
     rows.append(("organization", _organization_row(organization)))
     rows.extend(_change_rows(founding))
-    return Rows(rows, [])
+    return WriteSet(rows, [])
 
 
 def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
@@ -187,7 +194,7 @@ def _activity_row(activity: Activity) -> Row:
         activity.type,
         activity.submitter_id,
         activity.created_at_ms,
-        packed(activity.request),
+        activity.request,
         *_activity_changes(activity),
     )
 
@@ -218,7 +225,7 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
             vote.user_id,
             vote.id,
             str(vote.selection),
-            None if message == activity.request else packed(message),
+            None if message == activity.request else message,
             vote.public_key,
             vote.signature,
             vote.scheme,
@@ -255,7 +262,7 @@ def _attachment_row(
 ) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
-            return "interface_text", (organization_id, contract_interface_id, packed(text.encode()))
+            return "interface_text", (organization_id, contract_interface_id, text.encode())
         case NewAccount(account, normalized_path):
             return "wallet_account", _account_row(organization_id, account, normalized_path, exported=False)
         case ChangedAccount(account, normalized_path, exported):
@@ -314,11 +321,6 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
     )
 
 
-def text_from(kept: bytes) -> str:
-    """An interface's text."""
-    return unpacked(kept).decode()
-
-
 def account_from(row: Sequence[Any]) -> WalletAccount:
     return _account_decoder.decode(row[0])
 
@@ -349,7 +351,7 @@ def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
         user=_voter_decoder.decode(voter),
         activity_id=activity.id,
         selection=VoteSelection(selection),
-        message=(activity.request if message is None else unpacked(message)).decode(),
+        message=(activity.request if message is None else message).decode(),
         public_key=public_key,
         signature=signature,
         scheme=scheme,
@@ -382,7 +384,7 @@ def _activity_from(row: Sequence[Any]) -> Activity:
         type=activity_type,
         status=ActivityStatus(status),
         fingerprint=fingerprint,
-        request=unpacked(request),
+        request=request,
         result=_result_decoder.decode(result),
         votes=(),
         app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),

@@ -21,7 +21,7 @@ from keystead.storage.base import already_there, unwritten
 from keystead.storage.batch import Batch
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements
-from keystead.storage.steps import IF_SKIPPED, Row
+from keystead.storage.write_set import IF_SKIPPED, Row
 
 
 class SqliteWriter:
@@ -89,30 +89,30 @@ class SqliteWriter:
 def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
     for statement, steps in (
-        (sql.move, batch.moves),
-        (sql.revise, batch.revisions),
-        (sql.revalue, batch.revaluations),
+        (sql.swap_version, batch.version_swaps),
+        (sql.swap_activity, batch.activity_swaps),
+        (sql.swap_setting, batch.setting_swaps),
     ):
         for step in steps:
             if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                 return CommitOutcome.CONFLICT
-    for organization_id, version in batch.version_checks.items():
-        found = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
-        if found != (version.number, version.changed_by):
-            return CommitOutcome.CONFLICT
     for table, inserts in sql.inserts.items():
         if rows := batch.rows.get(table):
             inserted = _insert(connection, inserts, rows)
             if inserted != len(rows) and table in IF_SKIPPED:
                 return IF_SKIPPED[table]
-    for table, keys in batch.gone.items():
+    for table, keys in batch.deleted.items():
         connection.executemany(sql.deletions[table], keys)
-    for contents in batch.emptied:
-        for statement in sql.wallet_emptying:
+    for contents in batch.emptied_wallets:
+        for statement in sql.empty_wallet:
             connection.execute(statement.sql, statement.arguments(contents.parameters()))
-    for organization_id in batch.dissolved:
-        for each in sql.dissolution:
+    for organization_id in batch.deleted_organizations:
+        for each in sql.delete_organization:
             connection.execute(each, (organization_id,))
+    for organization_id, version in batch.version_checks.items():
+        found = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
+        if found != (version.number, version.changed_by):
+            return CommitOutcome.CONFLICT
     return CommitOutcome.COMMITTED
 
 

@@ -62,6 +62,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     accounts: Pages
     accounts_of_wallet: Pages
     has_suborganization: Statement
+    held_by_siblings: Statement
     suborganizations: Pages
     suborganizations_found: Pages
     data_key_page: Statement
@@ -81,43 +82,44 @@ class Swap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What both databases are asked in the same way.
+    """The statements that both databases have in the same form.
 
-    `deletions` are by table; their parameters are the columns of the key. `dissolution` leaves of an organization
-    its records and its activities; each takes the organization's id. `wallet_emptying` takes all accounts of a
-    wallet away, and what they are found by: `steps.WalletContents`.
+    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes
+    everything of an organization but its records and its activities; each statement takes the organization's
+    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
     """
 
     reads: Reads
     deletions: dict[str, str]
-    dissolution: tuple[str, ...]
-    wallet_emptying: tuple[Statement, ...]
+    delete_organization: tuple[str, ...]
+    empty_wallet: tuple[Statement, ...]
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`move`, `revise`, `revalue`: the updates of `steps.Move`, `Revision`, `Revaluation`; one row each, or none.
+    """`swap_version`, `swap_activity`, `swap_setting`: the updates of `write_set.VersionSwap`, `ActivitySwap` and
+    `SettingSwap`. Each changes one row, or none.
 
     `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
     the rows' values one after another.
     """
 
-    move: Statement
-    revise: Statement
-    revalue: Statement
+    swap_version: Statement
+    swap_activity: Statement
+    swap_setting: Statement
     inserts: dict[str, dict[int, str]]
 
 
 class PostgresStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`move`, `revise`, `revalue`: of `steps.Move`, `Revision`, `Revaluation`.
+    """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
 
     `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
-    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take one
-    array per column.
+    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take
+    one array per column.
     """
 
-    move: Swap
-    revise: Swap
-    revalue: Swap
+    swap_version: Swap
+    swap_activity: Swap
+    swap_setting: Swap
     lock_organization: Statement
     check_versions: Statement
     inserts: dict[str, str]

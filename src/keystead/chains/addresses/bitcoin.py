@@ -1,6 +1,6 @@
 """Addresses of Bitcoin, on four networks and of five kinds, and of those that took over its forms: Dogecoin, XRP.
 
-Pure. Not here: scripts of transactions (`keys.transactions`).
+Pure. Not here: scripts of transactions (`chains`).
 """
 
 from __future__ import annotations

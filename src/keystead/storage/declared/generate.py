@@ -32,13 +32,13 @@ def sqlite_statements() -> SqliteStatements:
     dialect = SqliteDialect()
     return SqliteStatements(
         reads=reads(dialect),
-        move=organization_swap(dialect).update,
-        revise=activity_swap(dialect).update,
-        revalue=instance_swap(dialect).update,
+        swap_version=organization_swap(dialect).update,
+        swap_activity=activity_swap(dialect).update,
+        swap_setting=instance_swap(dialect).update,
         inserts=sqlite_inserts(dialect),
         deletions=deletions(dialect),
-        dissolution=dissolution(dialect),
-        wallet_emptying=wallet_emptying(dialect),
+        delete_organization=dissolution(dialect),
+        empty_wallet=wallet_emptying(dialect),
     )
 
 
@@ -46,15 +46,15 @@ def postgres_statements() -> PostgresStatements:
     dialect = PostgresDialect()
     return PostgresStatements(
         reads=reads(dialect),
-        move=organization_swap(dialect),
-        revise=activity_swap(dialect),
-        revalue=instance_swap(dialect),
+        swap_version=organization_swap(dialect),
+        swap_activity=activity_swap(dialect),
+        swap_setting=instance_swap(dialect),
         lock_organization=lock_organization(dialect),
         check_versions=check_versions(dialect),
         inserts=postgres_inserts(dialect),
         deletions=deletions(dialect),
-        dissolution=dissolution(dialect),
-        wallet_emptying=wallet_emptying(dialect),
+        delete_organization=dissolution(dialect),
+        empty_wallet=wallet_emptying(dialect),
     )
 
 

@@ -22,6 +22,7 @@ from keystead.storage.declared.tables import (
     activity,
     instance,
     interface_text,
+    lookup,
     organization,
     policy_evaluation,
     record,
@@ -125,6 +126,16 @@ def reads(dialect: Dialect) -> Reads:
         accounts_of_wallet=account_pages(dialect, wallet_account.c.wallet_id == bindparam("wallet_id")),
         has_suborganization=dialect.compile(
             select(organization.c.id).where(organization.c.parent_id == _ORGANIZATION_ID, organization.c.id == _ID)
+        ),
+        held_by_siblings=dialect.compile(
+            select(lookup.c.value)
+            .distinct()
+            .where(
+                lookup.c.kind == bindparam("kind"),
+                dialect.is_among(lookup.c.value, "values"),
+                lookup.c.parent_id == bindparam("parent_id"),
+                lookup.c.organization_id != _ORGANIZATION_ID,
+            )
         ),
         suborganizations=suborganization_pages(dialect),
         suborganizations_found=found_suborganization_pages(dialect),

@@ -43,7 +43,7 @@ from keystead.storage.declared.tables import (
     wallet_account,
 )
 from keystead.storage.statements import Statement, Swap
-from keystead.storage.steps import ACTIVITY_CHANGES
+from keystead.storage.write_set import ACTIVITY_CHANGES
 
 
 class IfThere(Enum):
@@ -75,7 +75,8 @@ more, the values fall out of the processor's cache between binding and writing t
 
 
 def organization_swap(dialect: Dialect) -> Swap:
-    """Of an organization's version: `steps.Move`. A row that another transaction has locked is left out."""
+    """Of an organization's version: `write_set.VersionSwap`. A row that another transaction has locked is left
+    out."""
     version = (organization.c.version, organization.c.changed_by)
     expected = (
         organization.c.id == bindparam("organization_id"),
@@ -119,7 +120,7 @@ def check_versions(dialect: PostgresDialect) -> Statement:
 
 
 def activity_swap(dialect: Dialect) -> Swap:
-    """Of an activity's revision: `steps.Revision`."""
+    """Of an activity's revision: `write_set.ActivitySwap`."""
     return Swap(
         dialect.compile(
             update(activity)
@@ -143,7 +144,7 @@ def activity_swap(dialect: Dialect) -> Swap:
 
 
 def instance_swap(dialect: Dialect) -> Swap:
-    """Of a fact of the instance: `steps.Revaluation`."""
+    """Of a fact of the instance: `write_set.SettingSwap`."""
     return Swap(
         dialect.compile(
             update(instance)
@@ -181,7 +182,7 @@ def dissolution(dialect: Dialect) -> tuple[str, ...]:
 
 
 def wallet_emptying(dialect: Dialect) -> tuple[Statement, ...]:
-    """What takes all accounts of a wallet away, and what they are found by. Parameters: `steps.WalletContents`."""
+    """Deletes all accounts of a wallet and their look-ups. Parameters: `write_set.WalletContents`."""
     organization_id: BindParameter[str] = bindparam("organization_id")
     wallet_id: BindParameter[str] = bindparam("wallet_id")
     of_it = (wallet_account.c.organization_id == organization_id, wallet_account.c.wallet_id == wallet_id)
