@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from keystead.api.keccak import keccak256
 from keystead.chains.ethereum.envelope import SELECTOR_BYTES, hex_text
 from keystead.chains.interface_formats import AbiEntry, AbiParameter
+from keystead.primitives.keccak import keccak256
 
 INTERFACES_KEPT: Final = 64
 """Interfaces whose functions are kept; one is at most 400 kilobytes of text."""
