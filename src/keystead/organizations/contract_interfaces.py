@@ -11,7 +11,8 @@ from collections.abc import Callable
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import base58_decoded, eip55
-from keystead.chains.interface_formats import check_abi, check_idl
+from keystead.chains.ethereum.interfaces import check_abi
+from keystead.chains.solana.idl import check_idl
 from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, contract_key
 

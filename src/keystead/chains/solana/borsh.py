@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
-from keystead.chains.interface_formats import IdlGeneric, IdlType
+from keystead.chains.solana.idl import IdlGeneric, IdlType
 
 _VALUES_MAX: Final = 4096
 """Values read from one instruction. Its bytes bound all values but those that take none, such as empty structs."""
