@@ -25,7 +25,8 @@ from keystead.keys import master_key
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.founding import Founder, found
-from keystead.server.run import AddressInUse, bind, serve_here
+from keystead.server.listening import AddressInUse, bind
+from keystead.server.run import serve_here
 from keystead.server.service import MODE, NotReady, Service
 from keystead.server.settings import Settings
 from keystead.signer.confinement import keep_memory_private
