@@ -194,9 +194,9 @@ _KUBERNETES_PORT: Final = re.compile(PREFIX + r"(\w+_)?PORT")
 
 def _is_of_kubernetes(name: str, value: str) -> bool:
     """Whether Kubernetes sets this variable, for a Service named keystead or keystead-…: not the operator."""
-    if _KUBERNETES_PORT.fullmatch(name):
-        return value.startswith(("tcp://", "udp://", "sctp://"))
-    return _KUBERNETES_NAMES.fullmatch(name) is not None
+    if _KUBERNETES_NAMES.fullmatch(name):
+        return True
+    return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))
 
 
 def _named(refused: msgspec.ValidationError) -> str:
