@@ -22,8 +22,8 @@ from keystead.keys.sealing import Master
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
 from keystead.signer.confinement import keep_memory_private
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store
-from keystead.storage.revisions import is_current
 
 
 def new_master(

@@ -39,8 +39,8 @@ from keystead.signer.process import unlocked
 from keystead.signer.rpc import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.revisions import is_current
 
 MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
 """Names of the facts that an installation keeps of itself."""
