@@ -293,6 +293,18 @@ class DatabaseStore(ABC):
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
 
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        found = await self._select(
+            self._reads.held_by_siblings,
+            parent_id=parent_id,
+            organization_id=organization_id,
+            kind=kind.value,
+            values=self._listed(values),
+        )
+        return [value for (value,) in found]
+
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:

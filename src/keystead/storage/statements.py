@@ -81,6 +81,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     accounts: Pages
     accounts_of_wallet: Pages
     has_suborganization: Statement
+    held_by_siblings: Statement
     suborganizations: Pages
     suborganizations_with_value: Pages
     data_keys_above: Statement

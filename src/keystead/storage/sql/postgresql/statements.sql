@@ -85,6 +85,12 @@ WHERE organization_id = :organization_id AND id IN (
 )
 ORDER BY id DESC, vote_id;
 
+-- name: held_by_siblings
+-- Which of these values lead to another sub-organization of the same parent.
+SELECT DISTINCT value FROM lookup
+WHERE kind = :kind AND value = ANY(:values)
+    AND parent_id = :parent_id AND organization_id <> :organization_id;
+
 -- Locks, in order of keys: every process takes them in this order, so that no two wait for each other.
 
 -- name: lock_organizations

@@ -99,3 +99,9 @@ WHERE organization_id = :organization_id AND id IN (
     ORDER BY found.value LIMIT :limit
 )
 ORDER BY id DESC, vote_id;
+
+-- name: held_by_siblings
+-- Which of these values lead to another sub-organization of the same parent.
+SELECT DISTINCT value FROM lookup
+WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
+    AND parent_id = :parent_id AND organization_id <> :organization_id;
