@@ -20,14 +20,14 @@ import coincurve
 import httpx
 import pytest
 
+from keystead.chains.signatures import Signature
 from keystead.keys import master_key
-from keystead.keys.custody import Custody, KeyFile
-from keystead.keys.signer import LocalSigner
-from keystead.pipeline.ports import Signature
+from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
@@ -36,7 +36,7 @@ from tests.support.databases import SqliteDatabase
 from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
-from tests.support.tcp_proxy import Cable, cable_to
+from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
 
 MESSAGE = bytes(range(32))
 TAPROOT_ACCOUNT = ETHEREUM_ACCOUNT | {
@@ -96,18 +96,18 @@ class FileAway(Outage):
 class LineDown(Outage):
     """The line to PostgreSQL breaks."""
 
-    def __init__(self, cable: Cable) -> None:
-        self.url = cable.url
-        self._cable = cable
+    def __init__(self, proxy: TcpProxy) -> None:
+        self.url = proxy.url
+        self._proxy = proxy
 
     def lose_now(self) -> None:
-        self._cable.cut()
+        self._proxy.cut()
 
     def lose_acknowledgement(self, _: pytest.MonkeyPatch) -> None:
-        self._cable.cut_before_answer_of(b"COMMIT;")
+        self._proxy.cut_before_answer_of(b"COMMIT;")
 
     def end(self) -> None:
-        self._cable.mend()
+        self._proxy.mend()
 
 
 @asynccontextmanager
@@ -115,8 +115,8 @@ async def outage_of(installation: Installation, folder: Path) -> AsyncIterator[O
     if isinstance(installation.database, SqliteDatabase):
         yield FileAway(installation.database, folder)
     else:
-        async with cable_to(installation.database.url) as cable:
-            yield LineDown(cable)
+        async with tcp_proxy_to(installation.database.url) as proxy:
+            yield LineDown(proxy)
 
 
 class Serving:
@@ -297,7 +297,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
     """Its successor is asked; the caller notices nothing."""
 
     async def run() -> None:
-        with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+        with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
             async with serving(installation, url, key_file, process.path) as it:

@@ -16,20 +16,14 @@ from ecdsa import NIST256p, SECP256k1, VerifyingKey
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest
-from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys import derivation, libsecp256k1, signatures
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.keys.signer import LocalSigner
-from keystead.pipeline.ports import (
-    AccountRequest,
-    NewWallet,
-    Signature,
-    SignatureScheme,
-    SigningKey,
-    StandaloneKey,
-    WalletKey,
-)
+from keystead.pipeline.ports import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
+from keystead.signer.local import LocalSigner
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
-from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.payloads import check_combination, read_payload, scheme_of
+from keystead.chains.signatures import Signature
+from keystead.keys.public_keys import public_key
 from keystead.keys.signatures import sign
-from keystead.pipeline.ports import Signature
 
 K1, P256, ED25519 = Curve.SECP256K1, Curve.P256, Curve.ED25519
 HEX, TEXT = PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8

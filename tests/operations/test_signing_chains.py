@@ -18,11 +18,11 @@ from solders.signature import Signature as SoldersSignature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from tests.chains.transactions.psbts import OTHER_KEY, Spent, key_of, script_for, transaction, unsigned_psbt, verify
-from tests.chains.transactions.signing_vectors import account
-from tests.chains.transactions.test_policy_examples import IDL
-from tests.chains.transactions.test_solana_interfaces import ROUTE
-from tests.chains.transactions.test_tron import WRITTEN
+from tests.chains.bitcoin.psbts import OTHER_KEY, Spent, key_of, script_for, transaction, unsigned_psbt, verify
+from tests.chains.signing_vectors import account
+from tests.chains.solana.test_solana_interfaces import ROUTE
+from tests.chains.test_policy_examples import IDL
+from tests.chains.tron.test_tron import WRITTEN
 from tests.support.callers import Caller, refusal
 from tests.support.known_keys import add_known_wallet
 from tests.support.organization_fixtures import policy_params

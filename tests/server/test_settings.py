@@ -18,7 +18,7 @@ from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import NAMES, Settings, SettingsError, from_environment
 from tests.conftest import MakeDatabase
 from tests.support.databases import Database, SqliteDatabase
-from tests.support.servers import Installation, found_installation
+from tests.support.servers import Installation, bootstrap_installation
 
 URL = {"KEYSTEAD_DATABASE_URL": "sqlite:///x"}
 
@@ -113,7 +113,7 @@ def test_origins(setting: str, origin: bytes, allowed: bytes | None) -> None:
 
 @pytest.fixture
 def installation(make_sqlite: MakeDatabase) -> Installation:
-    return found_installation(make_sqlite())
+    return bootstrap_installation(make_sqlite())
 
 
 def refusal_to_start(database: Database, installation: Installation, **settings: Any) -> str:

@@ -1,7 +1,6 @@
-"""The three curves: from a private key to its public key.
+"""The three curves: the encodings of their public keys.
 
-Pure. Point arithmetic is left to libsecp256k1 (coincurve) and OpenSSL (cryptography). Not here: derivation,
-signatures.
+Here: public keys alone. Not here: private keys (`keys`), signatures (`signatures`).
 """
 
 from __future__ import annotations
@@ -45,37 +44,15 @@ def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
             k1 = coincurve.PublicKey(encoded)
             return PublicKey(curve, k1.format(), k1.format(compressed=False))
         case Curve.P256:
-            return _of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
+            return public_key_of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
         case Curve.ED25519:
             return PublicKey(curve, ed25519.Ed25519PublicKey.from_public_bytes(encoded).public_bytes_raw(), None)
         case _:
             assert_never(curve)
 
 
-def public_key(curve: Curve, private_key: bytes) -> PublicKey:
-    """The public key of 32 bytes: a big-endian scalar, or on ed25519 the seed of RFC 8032.
-
-    Raises ValueError for another length, or a scalar that is zero or not below the group order.
-    """
-    if len(private_key) != PRIVATE_KEY_BYTES:
-        raise ValueError(f"a private key of {curve} has {PRIVATE_KEY_BYTES} bytes, not {len(private_key)}")
-    order = GROUP_ORDERS.get(curve)
-    if order is not None and not 0 < int.from_bytes(private_key) < order:
-        raise ValueError(f"a private key of {curve} is above zero and below the order of the group")
-    match curve:
-        case Curve.SECP256K1:
-            k1 = coincurve.PublicKey.from_valid_secret(private_key)
-            return PublicKey(curve, k1.format(), k1.format(compressed=False))
-        case Curve.P256:
-            return _of_p256(ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1()).public_key())
-        case Curve.ED25519:
-            edwards = ed25519.Ed25519PrivateKey.from_private_bytes(private_key).public_key()
-            return PublicKey(curve, edwards.public_bytes_raw(), None)
-        case _:
-            assert_never(curve)
-
-
-def _of_p256(key: ec.EllipticCurvePublicKey) -> PublicKey:
+def public_key_of_p256(key: ec.EllipticCurvePublicKey) -> PublicKey:
+    """Both encodings of SEC 1."""
     return PublicKey(
         Curve.P256,
         key.public_bytes(Encoding.X962, PublicFormat.CompressedPoint),

@@ -8,7 +8,6 @@ here: which key may sign (`operations`), what is signed (`payloads`, `transactio
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -26,9 +25,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from keystead.api.enums import Curve
 from keystead.api.errors import Internal, InvalidRequest
 from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.taproot import taproot_public_key, taproot_tweak
 from keystead.keys import libsecp256k1
 from keystead.keys.libsecp256k1 import DIGEST_BYTES, PUBLIC_KEYS_KEPT
-from keystead.pipeline.ports import Signature, SignatureScheme
 
 _HALF: Final = 32
 _PREHASHED = Prehashed(hashes.SHA256())
@@ -117,14 +117,6 @@ def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
     return _schnorr(taproot_private_key(private_key), taproot_public_key(public_key[1 : 1 + _HALF]))
 
 
-@functools.lru_cache(maxsize=PUBLIC_KEYS_KEPT)
-def taproot_public_key(internal_key: bytes) -> bytes:
-    """The output key of an internal one (32 bytes, x only) without scripts, 33 bytes (BIP-341)."""
-    tweak = taproot_tweak(internal_key).to_bytes(_HALF)
-    output: bytes = coincurve.PublicKey(b"\x02" + internal_key).add(tweak).format()
-    return output
-
-
 def taproot_private_key(private_key: bytes) -> bytes:
     """The 32 bytes that sign for the output key of `private_key` where there is no script tree (BIP-341)."""
     order = GROUP_ORDERS[Curve.SECP256K1]
@@ -132,13 +124,7 @@ def taproot_private_key(private_key: bytes) -> bytes:
     scalar = int.from_bytes(private_key)
     if public_key[0] == 3:  # the internal key is the one of even y
         scalar = order - scalar
-    return ((scalar + taproot_tweak(public_key[1:])) % order).to_bytes(_HALF)
-
-
-def taproot_tweak(internal_key: bytes) -> int:
-    """What is added to an internal key (32 bytes, x only) that commits to no script (BIP-341)."""
-    tag = hashlib.sha256(b"TapTweak").digest()
-    return int.from_bytes(hashlib.sha256(tag + tag + internal_key).digest())
+    return ((scalar + int.from_bytes(taproot_tweak(public_key[1:]))) % order).to_bytes(_HALF)
 
 
 def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:

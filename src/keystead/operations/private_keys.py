@@ -12,7 +12,7 @@ from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
-from keystead.chains.addresses import require_encodable
+from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
 from keystead.organizations.labels import check_unique

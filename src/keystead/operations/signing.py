@@ -1,7 +1,7 @@
 """Signing: raw payloads, one or many, and transactions.
 
 What is signed is gathered, and so read whole, before the decision: policies see what the signature is over. A
-signature changes nothing in the organization. Not here: encodings (`keys.payloads`), chains (`keys.transactions`).
+signature changes nothing in the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked
 from keystead.api.records import Wire
+from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
-from keystead.chains.transactions.chains import parse_transaction
-from keystead.chains.transactions.transaction import UnsignedTransaction, unparsable
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.organization import Organization, contract_key
 from keystead.pipeline.activity import Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
-from keystead.pipeline.ports import Signature, SignatureScheme
+from keystead.policies.facts import UNREAD_CALL
 
 ReadT = TypeVar("ReadT")
 
@@ -236,8 +237,9 @@ async def gather_transaction(gathering: Gathering, intent: SignTransactionIntent
         (intent.type, False), partial(parse_transaction, intent.type, unsigned, named.party)
     )
     interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
-    facts = await _loaded((intent.type, bool(interfaces)), partial(transaction.facts, interfaces))
-    return TransactionToSign(named, transaction, {**named.keywords, **facts})
+    seen = await _loaded((intent.type, bool(interfaces)), partial(transaction.describe, interfaces))
+    unread = {} if seen.unreadable_call is None else {UNREAD_CALL: True}
+    return TransactionToSign(named, transaction, {**named.keywords, **seen.keywords, **unread})
 
 
 async def _loaded(libraries: tuple[TransactionType, bool], read: Callable[[], ReadT]) -> ReadT:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
-from keystead.chains.address_forms import eip55
+from keystead.chains.addresses.text import eip55
 from keystead.chains.interface_formats import check_abi, check_idl
 from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, contract_key

@@ -9,9 +9,8 @@ import base64
 import hashlib
 
 from keystead.api.keccak import keccak256
-from keystead.chains.address_forms import eip55
 from keystead.chains.addresses.bitcoin import hash160
-from keystead.chains.addresses.text import base58, base58check, bech32, bech32m, crc16
+from keystead.chains.addresses.text import base58, base58check, bech32, bech32m, crc16, eip55
 from keystead.chains.curves import PublicKey
 
 _STELLAR_ACCOUNT = bytes([6 << 3])

@@ -1,6 +1,6 @@
 """Addresses of Bitcoin, on four networks and of five kinds, and of those that took over its forms: Dogecoin, XRP.
 
-Pure. Not here: scripts of transactions (`keys.transactions`).
+Pure. Not here: scripts of transactions (`chains`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.text import RIPPLE_ALPHABET, base58check, segwit
 from keystead.chains.curves import PublicKey
-from keystead.keys.signatures import taproot_public_key
+from keystead.chains.taproot import taproot_public_key
 
 _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"

@@ -10,6 +10,8 @@ import binascii
 import hashlib
 from typing import Final
 
+from keystead.api.keccak import keccak256
+
 BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 RIPPLE_ALPHABET: Final = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
@@ -49,6 +51,15 @@ def segwit(prefix: str, version: int, program: bytes) -> str:
     """The address of a witness program: bech32 for version 0, bech32m for those after it (BIP-350)."""
     constant = _BECH32M_CONSTANT if version else _BECH32_CONSTANT
     return _bech32(prefix, [version, *_groups_of_five(program)], constant)
+
+
+def eip55(digits: str) -> str:
+    """40 hex digits in lower case, with their letters cased as checksum: upper where the keccak-256 of the text has
+    a hex digit above 7."""
+    digest = keccak256(digits.encode()).hex()
+    return "".join(
+        letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
+    )
 
 
 def crc16(data: bytes) -> int:

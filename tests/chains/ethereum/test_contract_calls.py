@@ -1,0 +1,191 @@
+"""Calldata read by an ABI: names and arguments for policies, at a bounded cost, and nothing that is not there."""
+
+from __future__ import annotations
+
+import json
+import random
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_hash.auto import keccak
+
+from keystead.chains.ethereum.contract_calls import call_facts
+from keystead.chains.interface_formats import check_abi
+from tests.chains.ethereum.test_ethereum import mutated
+from tests.support.hanging import not_hanging
+
+ALICE = "0x" + "a1" * 20
+
+
+def parameter(kind: str, name: str = "x", *components: Any) -> dict[str, Any]:
+    return {"type": kind, "name": name} | ({"components": list(components)} if components else {})
+
+
+def function(name: str, *inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "name": name, "inputs": list(inputs)}
+
+
+def abi(*entries: dict[str, Any]) -> str:
+    text = json.dumps(entries)
+    check_abi(text)
+    return text
+
+
+def selector(signature: str) -> bytes:
+    return bytes(keccak(signature.encode())[:4])
+
+
+ERC20 = abi(
+    function("transfer", parameter("address", "to"), parameter("uint256", "wad")),
+    function("deposit"),
+    {"type": "event", "name": "Transfer", "inputs": [parameter("address")]},
+    {"type": "constructor", "inputs": [parameter("string")]},
+)
+TRANSFER = selector("transfer(address,uint256)") + encode(["address", "uint256"], [ALICE, 4])
+
+
+def test_a_call() -> None:
+    assert call_facts(ERC20, TRANSFER) == {
+        "function_name": "transfer",
+        "function_signature": "0xa9059cbb",
+        "contract_call_args": {"to": ALICE, "wad": 4},
+    }
+
+
+def test_a_function_without_arguments() -> None:
+    found = call_facts(ERC20, selector("deposit()"))
+    assert found == {"function_name": "deposit", "function_signature": "0xd0e30db0", "contract_call_args": {}}
+
+
+def test_what_the_interface_does_not_know_has_no_fields() -> None:
+    assert call_facts(ERC20, selector("approve(address,uint256)") + TRANSFER[4:]) == {}
+    assert call_facts(ERC20, selector("Transfer(address)") + TRANSFER[4:]) == {}
+    assert call_facts("[]", TRANSFER) == {}
+
+
+def test_bytes_behind_the_arguments_are_no_concern_of_the_contract() -> None:
+    assert call_facts(ERC20, TRANSFER + b"referrer") == call_facts(ERC20, TRANSFER)
+
+
+VALUES: list[tuple[str, list[dict[str, Any]], list[Any], dict[str, Any]]] = [
+    ("bool", [parameter("bool")], [True], {"x": True}),
+    ("int8", [parameter("int8")], [-128], {"x": -128}),
+    ("uint", [parameter("uint")], [2**256 - 1], {"x": 2**256 - 1}),
+    ("bytes", [parameter("bytes")], [b"\xab\xcd"], {"x": "0xabcd"}),
+    ("bytes4", [parameter("bytes4")], [b"\xab\xcd\0\0"], {"x": "0xabcd0000"}),
+    ("string", [parameter("string")], ["Zoë"], {"x": "Zoë"}),
+    ("address", [parameter("address")], [ALICE.upper().replace("X", "x")], {"x": ALICE}),
+    ("fixed", [parameter("fixed128x18")], [Decimal("-1.5")], {"x": "-1.5"}),
+    ("list", [parameter("uint8[]")], [[1, 2, 3]], {"x": [1, 2, 3]}),
+    ("lists in a list of two", [parameter("uint8[][2]")], [[[1], []]], {"x": [[1], []]}),
+    (
+        "tuples by position",
+        [parameter("tuple[]", "calls", parameter("address"), parameter("uint256", "y"), parameter("bytes", "z"))],
+        [[(ALICE, 0, b"\1"), (ALICE, 7, b"")]],
+        {"calls": [[ALICE, 0, "0x01"], [ALICE, 7, "0x"]]},
+    ),
+    (
+        "a tuple in a tuple",
+        [parameter("tuple", "x", parameter("tuple", "y", parameter("string")))],
+        [(("deep",),)],
+        {"x": [["deep"]]},
+    ),
+    (
+        "a name that is used twice",
+        [parameter("bool"), parameter("bool"), parameter("bool", "y")],
+        [True] * 3,
+        {"y": True},
+    ),
+    ("no name", [parameter("bool", ""), parameter("bool", "y")], [True, False], {"y": False}),
+]
+
+
+def type_text(one: Any) -> str:
+    item, bracket, rest = one["type"].partition("[")
+    if item == "tuple":
+        item = f"({','.join(map(type_text, one['components']))})"
+    return f"{'uint256' if item == 'uint' else item}{bracket}{rest}"
+
+
+@pytest.mark.parametrize(("name", "inputs", "values", "seen"), VALUES, ids=[name for name, *_ in VALUES])
+def test_values(name: str, inputs: list[Any], values: list[Any], seen: dict[str, Any]) -> None:
+    types = [type_text(one) for one in inputs]
+    calldata = selector(f"f({','.join(types)})") + encode(types, values)
+    found = call_facts(abi(function("f", *inputs)), calldata)
+    assert found is not None
+    assert found["contract_call_args"] == seen
+
+
+def test_two_functions_of_one_selector_name_neither() -> None:
+    one, other = "gasprice_bit_ether(int128)", "transferFrom(address,address,uint256)"
+    assert selector(one) == selector(other)
+    both = abi(
+        function("transferFrom", parameter("address"), parameter("address", "y"), parameter("uint256", "z")),
+        function("gasprice_bit_ether", parameter("int128")),
+    )
+    assert call_facts(both, selector(one) + words(1, 2, 3)) == {}
+
+
+WORD = 32
+BOMB = 3_000
+
+
+def words(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(WORD) for number in numbers)
+
+
+MALFORMED = [
+    ("cut short", "uint256", words(1)[:-1]),
+    ("nothing", "uint256", b""),
+    ("an address with dirty bytes", "address", b"\1" + bytes(31)),
+    ("a truth value of two", "bool", words(2)),
+    ("bytes4 with dirty bytes", "bytes4", words(1)),
+    ("a pointer beyond the end", "bytes", words(2**255)),
+    ("a pointer into the head", "bytes", words(0)),
+    ("a length beyond the end", "bytes", words(32, 2**200)),
+    ("a list longer than its bytes", "uint256[]", words(32, 2, 1)),
+    ("a list without end", "uint256[]", words(32, 2**255)),
+    ("text that is no UTF-8", "string", words(32, 1) + b"\xff" + bytes(31)),
+    ("padding that is not zero", "bytes", words(32, 1) + b"\1\1" + bytes(30)),
+    (
+        "lists that share their items a million times",
+        "uint256[][]",
+        words(32, BOMB, *[BOMB * WORD] * BOMB, BOMB, *[7] * BOMB),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "arguments"), MALFORMED, ids=[name for name, *_ in MALFORMED])
+def test_arguments_that_do_not_decode(name: str, kind: str, arguments: bytes) -> None:
+    with not_hanging():
+        assert call_facts(abi(function("f", parameter(kind))), selector(f"f({kind})") + arguments) is None
+
+
+def test_a_list_of_nothing_has_no_length_to_bound() -> None:
+    entry = function("f", {"type": "tuple[]", "name": "x", "components": []})
+    with not_hanging():
+        assert call_facts(abi(entry), selector("f(()[])") + words(32, 2**255)) is None
+
+
+def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
+    deep = parameter("uint256")
+    for _ in range(30):
+        deep = parameter("tuple", "x", deep)
+    signature = f"f({'(' * 30}uint256{')' * 30})"
+    assert call_facts(abi(function("f", deep)), selector(signature) + words(1)) is None
+
+
+def test_mutated_arguments_are_read_or_not() -> None:
+    chance, read = random.Random(4), 0
+    inputs = [
+        parameter("tuple[]", "calls", parameter("address"), parameter("bytes", "z")),
+        parameter("string", "s"),
+    ]
+    types = [type_text(one) for one in inputs]
+    text = abi(function("f", *inputs))
+    head, arguments = selector(f"f({','.join(types)})"), encode(types, [[(ALICE, b"abc")] * 3, "text"])
+    for _ in range(500):
+        read += call_facts(text, head + mutated(arguments, chance)) is not None
+    assert 0 < read < 500
