@@ -15,7 +15,7 @@ from keystead.server.readiness import Readiness
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal
-from tests.support.servers import Server, found_installation, running
+from tests.support.servers import Server, bootstrap_installation, running
 
 WHOAMI = "/public/v1/query/whoami"
 HEAD = b"POST " + WHOAMI.encode() + b" HTTP/1.1\r\nHost: localhost\r\n"
@@ -25,7 +25,7 @@ OFFER = HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Se
 @pytest.fixture(scope="module")
 def strict(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that takes no address for a proxy's."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     settings = {"proxy_networks": "", "failures_per_address": 5, "connections_per_address_max": 20}
     with running(installation, tmp_path_factory.mktemp("strict") / "log", settings) as server:
         yield server
@@ -35,7 +35,7 @@ def strict(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def fresh(make_sqlite: MakeDatabase, start: Callable[..., Server]) -> Iterator[Server]:
     """A server with a log of its own."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     yield start(installation)
     installation.database.close()
 
