@@ -22,17 +22,18 @@ import pytest
 
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
-from keystead.keys.custody import Custody, KeyFile
-from keystead.keys.signer import LocalSigner
+from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
 from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
@@ -168,7 +169,7 @@ async def serving(
     service = Service(settings, signer_socket=signer_socket)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)
@@ -296,7 +297,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
     """Its successor is asked; the caller notices nothing."""
 
     async def run() -> None:
-        with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+        with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
             async with serving(installation, url, key_file, process.path) as it:

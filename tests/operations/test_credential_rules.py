@@ -11,7 +11,7 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from tests.support.approval_flows import new_user
 from tests.support.issuers import ISSUER
-from tests.support.organization_harness import OrganizationHarness, Person, public_key
+from tests.support.organization_harness import START_MS, OrganizationHarness, Person, public_key
 from tests.support.passkeys import SoftPasskey
 
 LIMITS = Limits(
@@ -33,7 +33,11 @@ def key(label: str = "further", **members: Any) -> dict[str, Any]:
 
 
 def provider(subject: str = "s") -> dict[str, Any]:
-    return {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": subject, "aud": "a"}}
+    return {"providerName": "p", "oidcToken": ISSUER.token(START_MS // 1000, "EdDSA", sub=subject)}
+
+
+def by_claims(subject: str = "s", issuer: str = ISSUER.url) -> dict[str, Any]:
+    return {"providerName": "p", "oidcClaims": {"iss": issuer, "sub": subject, "aud": "another"}}
 
 
 def token(people: OrganizationHarness, **claims: Any) -> str:
@@ -137,7 +141,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
     ),
     "token and claims": (
         "create_oauth_providers",
-        lambda c: providers(provider() | {"oidcToken": token(c)})(c),
+        lambda c: providers(by_claims() | {"oidcToken": token(c)})(c),
         400,
         "one of `oidcToken` and `oidcClaims`",
     ),
@@ -152,6 +156,30 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         lambda c: providers(*[{"providerName": "p", "oidcToken": token(c)}] * 2)(c),
         409,
         "oauth provider already exists",
+    ),
+    "claims that nothing proves": (
+        "create_oauth_providers",
+        providers(by_claims()),
+        400,
+        "invalid OIDC claims: field `parameters.oauthProviders[0].oidcClaims`: nothing proves them",
+    ),
+    "claims beside a token of another subject": (
+        "create_oauth_providers",
+        providers(by_claims("eve"), provider("ada")),
+        400,
+        "oauthProviders[0].oidcClaims`: nothing proves them",
+    ),
+    "claims of another issuer beside a token": (
+        "create_oauth_providers",
+        providers(provider("ada"), by_claims("ada", "https://other.example")),
+        400,
+        "oauthProviders[1].oidcClaims`: nothing proves them",
+    ),
+    "a user by claims beside another user's token": (
+        "create_users",
+        lambda c: {"users": [new_user(c) | {"oauthProviders": [one]} for one in (provider(), by_claims())]},
+        400,
+        "users[1].oauthProviders[0].oidcClaims`: nothing proves them",
     ),
     "neither token nor claims": (
         "create_oauth_providers",

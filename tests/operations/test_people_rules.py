@@ -10,6 +10,7 @@ import pytest
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from tests.support.approval_flows import new_user
+from tests.support.issuers import ISSUER
 from tests.support.organization_harness import OrganizationHarness, Person, public_key
 
 LIMITS = Limits(users=6)
@@ -117,7 +118,7 @@ def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
 
 def test_users_come_with_all_they_have() -> None:
     people = harness()
-    provider = {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": "s", "aud": "a"}}
+    provider = {"providerName": "p", "oidcToken": ISSUER.token(people.clock.ms // 1000, sub="s")}
     made = people.result(
         "Root",
         "create_users",

@@ -13,7 +13,7 @@ from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, refusal, user_params
 from tests.support.databases import Database
-from tests.support.operation_examples import claims
+from tests.support.example_users import provider_by_claims, provider_by_token
 from tests.support.organization_fixtures import (
     ERC20_TRANSFER,
     ETHEREUM_ACCOUNT,
@@ -160,7 +160,12 @@ USERS = [
         "the same identity twice",
         "oauth provider already exists",
         409,
-        oauthProviders=[{"providerName": "p", "oidcClaims": {"iss": "i", "sub": "s", "aud": "a"}}] * 2,
+        oauthProviders=[provider_by_token("twice")] * 2,
+    ),
+    users(
+        "identity by claims that nothing proves",
+        "invalid OIDC claims: field `parameters.users[0].oauthProviders[0].oidcClaims`",
+        oauthProviders=[provider_by_claims()],
     ),
     users(
         "identity without claims and token",
@@ -268,7 +273,7 @@ OTHERS = [
     Case(
         "identity of an unknown user",
         "create_oauth_providers",
-        lambda _: {"userId": new_id(), "oauthProviders": [{"providerName": "p", "oidcClaims": claims()}]},
+        lambda _: {"userId": new_id(), "oauthProviders": [provider_by_token()]},
         "unable to find user",
         404,
     ),

@@ -184,7 +184,8 @@ def test_a_request_without_tokens_asks_nobody() -> None:
     people.submit("R1", "create_api_keys", {"userId": people.user_ids["Ben"], "apiKeys": [key]})
     claims = {"iss": "https://i", "sub": "s", "aud": "a"}
     by_claims = asked(people) | {"oauthProviders": [{"providerName": "p", "oidcClaims": claims}]}
-    people.submit("R1", "create_oauth_providers", by_claims)
+    with pytest.raises(InvalidRequest, match="nothing proves them"):
+        people.submit("R1", "create_oauth_providers", by_claims)
     assert watched.fields == []
 
 

@@ -22,6 +22,7 @@ from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.states import is_final
 from keystead.pipeline.store import CommitOutcome
 from tests.support.approval_flows import ASKED
+from tests.support.issuers import ISSUER
 from tests.support.memory_store import by_what_found
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
 from tests.support.replay import replayed
@@ -156,7 +157,8 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks, subject=picks)
     def attaches_an_identity(self, who: int, number: int, subject: int) -> None:
-        provider = {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": str(subject), "aud": "a"}}
+        token = ISSUER.token(self.harness.clock.ms // 1000, "EdDSA", sub=str(subject))
+        provider = {"providerName": "p", "oidcToken": token}
         asked = {"userId": self.user_id(number), "oauthProviders": [provider]}
         self.submit(who, "create_oauth_providers", asked)
 

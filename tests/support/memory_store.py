@@ -341,6 +341,19 @@ class MemoryStore:
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
 
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        await self._pause()
+        return [
+            value
+            for value in values
+            if any(
+                child != organization_id
+                for child in await self.suborganizations(parent_id, (kind, value), Page(1_000)) or []
+            )
+        ]
+
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:

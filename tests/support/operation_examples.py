@@ -22,10 +22,11 @@ from tests.support.example_users import (
     new_api_key,
     older_api_key,
     older_user,
-    provider,
+    provider_by_claims,
     provider_by_token,
     root_user,
     sub_organization,
+    two_providers,
 )
 from tests.support.organization_fixtures import (
     ERC20_TRANSFER,
@@ -35,7 +36,6 @@ from tests.support.organization_fixtures import (
     SOLANA_ACCOUNT,
     UNKNOWN_IDS,
     RecordIds,
-    claims,
     create_records,
     interface_params,
     invitation_params,
@@ -58,7 +58,6 @@ __all__ = [
     "UNKNOWN_IDS",
     "Make",
     "RecordIds",
-    "claims",
     "create_records",
     "example_body",
     "examples_of",
@@ -173,7 +172,7 @@ SUBMISSIONS: dict[str, Make] = {
     ),
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {
         "userId": f.fresh("user"),
-        "oauthProviders": [provider()],
+        "oauthProviders": two_providers(),
     },
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
         "userId": f.fresh("user"),
@@ -183,7 +182,9 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
-        root_user(oauthProviders=[provider(), provider_by_token()], **contacts()), root_user(), **OF_LATER_VERSIONS
+        root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),
+        root_user(),
+        **OF_LATER_VERSIONS,
     ),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_token()], **contacts()), **OF_LATER_VERSIONS

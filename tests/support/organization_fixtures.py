@@ -15,7 +15,8 @@ from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
-from tests.support.callers import Caller, answered, api_key_params, unique
+from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
+from tests.support.issuers import ISSUER
 from tests.support.passkeys import SoftPasskey
 
 ERC20_TRANSFER = json.dumps(
@@ -134,7 +135,8 @@ class _Fresh:
         return str(self._one("create_authenticators", self._of_user(authenticators=[passkey]), "authenticatorIds"))
 
     def _provider(self) -> str:
-        provider = {"providerName": unique("provider"), "oidcClaims": claims()}
+        token = ISSUER.token(now_ms() // 1000, sub=unique("subject"))
+        provider = {"providerName": unique("provider"), "oidcToken": token}
         return str(self._one("create_oauth_providers", self._of_user(oauthProviders=[provider]), "providerIds"))
 
     def _mfa_policy(self) -> str:
@@ -255,7 +257,3 @@ def interface_params(**members: Any) -> dict[str, Any]:
         "label": unique("interface"),
         "notes": "of a token",
     } | members
-
-
-def claims() -> dict[str, str]:
-    return {"iss": "https://issuer.example", "sub": secrets.token_hex(8), "aud": "tests"}
