@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -28,7 +27,6 @@ from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
-from keystead.server.logs import logger
 from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
@@ -37,8 +35,8 @@ from keystead.signer.master_keys import MasterKeyError, SealBroken, open_master_
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.revisions import is_current
 
 MODE = "mode"
 """Name of the instance value that says which command made the installation: dev or serve. The other instance values
@@ -209,24 +207,6 @@ class Service:
             identities=self.identities,
             decisions=self.lifecycle.decisions,
         )
-
-    async def lifespan(
-        self,
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
-        """The ASGI lifespan protocol, where a worker process opens and closes the parts."""
-        await receive()
-        try:
-            await self.open()
-        except NotReady as refused:
-            logger.error(str(refused))
-            await send({"type": "lifespan.startup.failed", "message": str(refused)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def healthz(self) -> bytes:
         """This process lives."""
