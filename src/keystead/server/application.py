@@ -12,6 +12,7 @@ from typing import Any
 
 import uuid_utils
 
+from keystead.api.alternatives import not_implemented
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
     Internal,
@@ -232,7 +233,7 @@ class Application:
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:
         if path in PATHS:
-            raise NotImplementedHere(f"{path.rpartition('/')[2]} is not implemented by this version of Keystead")
+            raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
         service = self._service
         pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/healthz": service.healthz,
