@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.keys.custody import TokenKeyName
+from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.token_key import create_token_key
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer

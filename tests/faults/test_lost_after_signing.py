@@ -22,12 +22,12 @@ import pytest
 
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
-from keystead.keys.custody import Custody, KeyFile
-from keystead.keys.signer import LocalSigner
+from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
@@ -296,7 +296,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
     """Its successor is asked; the caller notices nothing."""
 
     async def run() -> None:
-        with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+        with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
             async with serving(installation, url, key_file, process.path) as it:

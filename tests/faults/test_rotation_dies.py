@@ -15,10 +15,10 @@ import msgspec
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
-from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
@@ -73,7 +73,7 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
         done = rotation.run()
         load.wait_for(10)
     assert done.returncode == 0, done.stderr
-    assert f"All is under master key {new_key.key_id}" in done.stdout
+    assert f"Everything is under master key {new_key.key_id}" in done.stdout
     assert moved() == ORGANIZATIONS
     made = {}
     for body, response in load.answers:

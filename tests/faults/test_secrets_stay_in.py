@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import msgspec
@@ -17,12 +18,12 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.pipeline.ports import Sealed
-from keystead.server.founding import DEVELOPMENT_MNEMONIC
-from keystead.server.service import BUNDLE_KEY, PROOF_KEY
+from keystead.server.bootstrap import DEVELOPMENT_MNEMONIC
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import EXAMPLED, example_body, examples_of
 from tests.support.organization_fixtures import (
     ETHEREUM_ACCOUNT,
@@ -42,8 +43,8 @@ def development(make_database: MakeDatabase) -> Iterator[Installation]:
     installation.database.close()
 
 
-def test_secrets_stay_in(development: Installation, start: Callable[..., Server]) -> None:
-    server = start(development, log_level="debug")
+def test_secrets_stay_in(development: Installation, start: Callable[..., Server], tmp_path: Path) -> None:
+    server = start(development, log_level="debug", **taking_tokens(tmp_path))
     answers: list[bytes] = []
     server.http.event_hooks = {"response": [lambda response: answers.append(response.read())]}
     record_ids = create_records(server.caller)
@@ -95,7 +96,7 @@ def secrets_of(installation: Installation, record_ids: RecordIds) -> Iterator[tu
         yield "the database's password", database.url.split(":")[2].split("@")[0].encode()
     yield "the master key", bytes.fromhex(master_key.secret_text())
     yield "the root user's private key", bytes.fromhex(installation.key.private_key)
-    for name, purpose in ((PROOF_KEY, Purpose.PROOF_KEY), (BUNDLE_KEY, Purpose.BUNDLE_KEY)):
+    for name, purpose in (("proof_key", Purpose.PROOF_KEY), ("bundle_key", Purpose.BUNDLE_KEY)):
         ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{name}'")
         scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), SealContext(purpose))
         yield f"the {purpose}'s first half", scalars[:32]

@@ -22,8 +22,8 @@ from keystead.keys import derivation, libsecp256k1, signatures
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.ports import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
+from keystead.signer.local import LocalSigner
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]

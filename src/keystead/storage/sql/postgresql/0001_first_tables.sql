@@ -1,9 +1,9 @@
-CREATE TABLE alembic_version (
-    version_num VARCHAR(32) NOT NULL,
-    CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
-);
-
--- Running upgrade  -> 0001
+-- The first tables.
+--
+-- organization_id leads every key, so that the tables can be distributed by it. The exceptions are `lookup`, which
+-- is read across organizations, and `instance`, which belongs to none. Texts of callers are UTF-8 bytes: JSON may
+-- hold U+0000, which PostgreSQL's text cannot. To read them: convert_from(request, 'UTF8').
+-- COLLATE "C": ids are ordered by code point, whatever the locale of the database.
 
 CREATE TABLE organization (
     id TEXT COLLATE "C" NOT NULL,
@@ -13,8 +13,10 @@ CREATE TABLE organization (
     PRIMARY KEY (id)
 );
 
+-- A page of a parent's sub-organizations. A deleted sub-organization has no parent here.
 CREATE INDEX organization_by_parent ON organization (parent_id, id);
 
+-- A deleted record keeps its row, with an empty body: other processes ask which records changed since a version.
 CREATE TABLE record (
     organization_id TEXT COLLATE "C" NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
@@ -47,17 +49,21 @@ CREATE TABLE activity (
 
 CREATE UNIQUE INDEX activity_by_fingerprint ON activity (organization_id, fingerprint);
 
+-- A page of any statuses merges one walk of the first index for each status; a page of any types and statuses, one
+-- walk of the second for each pair. So a page costs the same however many activities there are.
 CREATE INDEX activity_by_status ON activity (organization_id, status, id);
-
 CREATE INDEX activity_by_type ON activity (organization_id, type, status, id);
 
-CREATE TABLE shared_body (
+-- Bodies that many rows share, stored once: who a voter was, what the policies said. digest: SHA-256 of the body.
+CREATE TABLE snapshot (
     organization_id TEXT COLLATE "C" NOT NULL,
     digest BYTEA NOT NULL,
     body BYTEA NOT NULL,
     PRIMARY KEY (organization_id, digest)
 );
 
+-- message: what the voter signed; null where it is the activity's request, as for its submitter.
+-- user_digest: the snapshot of the voter, as of the vote.
 CREATE TABLE vote (
     organization_id TEXT COLLATE "C" NOT NULL,
     activity_id TEXT COLLATE "C" NOT NULL,
@@ -73,13 +79,31 @@ CREATE TABLE vote (
     PRIMARY KEY (organization_id, activity_id, user_id)
 );
 
+CREATE VIEW activity_with_votes AS
+SELECT
+    activity.*,
+    vote.id AS vote_id,
+    vote.user_id,
+    vote.selection,
+    vote.message,
+    vote.public_key,
+    vote.signature,
+    vote.scheme,
+    vote.created_at_ms AS voted_at_ms,
+    snapshot.body AS voter
+FROM activity
+LEFT JOIN vote ON vote.organization_id = activity.organization_id AND vote.activity_id = activity.id
+LEFT JOIN snapshot ON snapshot.organization_id = vote.organization_id AND snapshot.digest = vote.user_digest;
+
+-- activity_id: of an activity on record, or of a submission that was denied and left none.
+-- findings_digest: the snapshot of what the policies said.
 CREATE TABLE policy_evaluation (
     organization_id TEXT COLLATE "C" NOT NULL,
     activity_id TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     vote_id TEXT COLLATE "C" NOT NULL,
     created_at_ms BIGINT NOT NULL,
-    judgement_digest BYTEA NOT NULL,
+    findings_digest BYTEA NOT NULL,
     PRIMARY KEY (organization_id, activity_id, id)
 );
 
@@ -90,6 +114,8 @@ CREATE TABLE interface_text (
     PRIMARY KEY (organization_id, id)
 );
 
+-- address: in the one form that stands for all spellings (`chains.address_forms.stored_form`).
+-- exported: whether the key of this account was exported on its own. Callers do not see it.
 CREATE TABLE wallet_account (
     organization_id TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
@@ -104,13 +130,15 @@ CREATE TABLE wallet_account (
     PRIMARY KEY (organization_id, id)
 );
 
-CREATE INDEX wallet_account_by_address ON wallet_account (organization_id, address, id);
+CREATE INDEX wallet_account_by_wallet ON wallet_account (organization_id, wallet_id, id);
 
+-- Across wallets: a request to sign names an account by its address alone.
+CREATE INDEX wallet_account_by_address ON wallet_account (organization_id, address, id);
 CREATE UNIQUE INDEX wallet_account_by_name ON wallet_account (organization_id, name);
 
-CREATE UNIQUE INDEX wallet_account_by_path ON wallet_account (organization_id, wallet_id, normalized_path, curve, address_format);
-
-CREATE INDEX wallet_account_by_wallet ON wallet_account (organization_id, wallet_id, id);
+-- The path comes before the curve, so that an account is found by its path alone.
+CREATE UNIQUE INDEX wallet_account_by_path
+    ON wallet_account (organization_id, wallet_id, normalized_path, curve, address_format);
 
 CREATE TABLE sealed_secret (
     organization_id TEXT COLLATE "C" NOT NULL,
@@ -121,6 +149,8 @@ CREATE TABLE sealed_secret (
     PRIMARY KEY (organization_id, record_id, purpose)
 );
 
+-- parent_id: '' for an organization without a parent, since null could not be part of the key.
+-- holder_id: two holders in one organization may have the same value.
 CREATE TABLE lookup (
     kind TEXT COLLATE "C" NOT NULL,
     value TEXT COLLATE "C" NOT NULL,
@@ -130,6 +160,7 @@ CREATE TABLE lookup (
     PRIMARY KEY (kind, value, parent_id, organization_id, holder_id)
 );
 
+-- For the deletion of an organization.
 CREATE INDEX lookup_by_organization ON lookup (organization_id);
 
 CREATE TABLE instance (
@@ -138,4 +169,8 @@ CREATE TABLE instance (
     PRIMARY KEY (name)
 );
 
-INSERT INTO alembic_version (version_num) VALUES ('0001') RETURNING alembic_version.version_num;
+-- The number of the last migration that was applied. One row.
+CREATE TABLE schema_version (
+    version BIGINT NOT NULL,
+    PRIMARY KEY (version)
+);

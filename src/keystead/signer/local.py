@@ -1,14 +1,16 @@
-"""The signer in the process of the server: makes wallets and keys, derives accounts, signs.
+"""The signer's calls, carried out: makes wallets and keys, derives accounts, signs, exports, imports.
 
-The only door to plaintext key material. What is opened serves one call and is then dropped. Of wallets, only public
-keys are kept. Not here: whether a caller may ask, and where sealed values are stored.
+The only code that handles plaintext key material, through `keystead.keys`. A secret that a call opens is dropped
+when the call ends; between calls only public keys are kept. Not here: whether a caller may ask, where sealed values
+are stored, and how a call reaches this process (`rpc`, `process`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal
@@ -50,15 +52,23 @@ from keystead.pipeline.ports import (
     Sealed,
     SigningKey,
 )
+from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 
 PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
 BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
 CHECK_CONTEXT = SealContext(Purpose.CHECK)
 _CHECK_TEXT = b"keystead"
 
+SERVER_KEY_CONTEXTS: Final[Mapping[str, SealContext]] = {
+    "proof_key": PROOF_KEY_CONTEXT,
+    "bundle_key": BUNDLE_KEY_CONTEXT,
+    "master_key_check": CHECK_CONTEXT,
+}
+"""By the fields of ServerKeys."""
+
 
 class LocalSigner:
-    """Implements `activities.ports.Signer`.
+    """Implements `pipeline.ports.Signer`.
 
     `proof_key` comes from `new_proof_key`; without one nothing can be proved. `bundle_key` comes from
     `new_bundle_key`; without one nothing is exported or imported. `entropy(n)` gives n bytes and is where mnemonics
@@ -84,13 +94,13 @@ class LocalSigner:
         if bundle_key is not None:
             self._bundle_key = BundleKey(master_key.open(bundle_key, BUNDLE_KEY_CONTEXT))
 
-    @property
-    def master_key_id(self) -> str:
-        return self._master_key.key_id
-
     def check_value(self) -> Sealed:
-        """A constant sealed under the master key, to be stored beside the data and tried at the next start."""
+        """A constant sealed under the master key, to be stored beside the data and tested at the next start."""
         return self._master_key.seal(_CHECK_TEXT, CHECK_CONTEXT)
+
+    def new_server_keys(self) -> ServerKeys:
+        """What a new installation keeps sealed under this master key."""
+        return ServerKeys(self.check_value(), self.new_proof_key(), self.new_bundle_key())
 
     def opens(self, check: Sealed) -> bool:
         """Whether this master key sealed `check`, and so fits the data stored beside it."""
@@ -309,3 +319,10 @@ class LocalSigner:
             candidate = self._entropy(PRIVATE_KEY_BYTES)
             if curve not in GROUP_ORDERS or 0 < int.from_bytes(candidate) < GROUP_ORDERS[curve]:
                 return candidate
+
+
+def open_signer(master_key: Master, server_keys: ServerKeys) -> LocalSigner:
+    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
+    if not LocalSigner(master_key).opens(server_keys.master_key_check):
+        raise WrongMasterKey(f"the stored check value is under key {server_keys.master_key_check.key_id!a}")
+    return LocalSigner(master_key, server_keys.proof_key, server_keys.bundle_key)

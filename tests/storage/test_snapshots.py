@@ -72,7 +72,7 @@ def test_equal_bodies_are_kept_once_in_each_organization(database: str) -> None:
                     assert await store.activity(organization.id, commit.activity.id) == commit.activity
                     assert await store.evaluations(organization.id, commit.activity.id) == [*commit.evaluations]
             grown = {table: count - before[table] for table, count in counts(database).items()}
-            assert (grown["vote"], grown["policy_evaluation"], grown["shared_body"]) == (12, 12, 4)
+            assert (grown["vote"], grown["policy_evaluation"], grown["snapshot"]) == (12, 12, 4)
 
     asyncio.run(run())
 
@@ -107,7 +107,7 @@ def test_what_has_lost_its_body_is_not_passed_over(new_sqlite: MakeDatabase) -> 
             assert await store.commit(commit) is COMMITTED
             assert commit.activity is not None
             with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as beside:
-                beside.execute("DELETE FROM shared_body")
+                beside.execute("DELETE FROM snapshot")
             for read in (store.activity, store.evaluations):
                 with pytest.raises(TypeError):
                     await read(history.head.id, commit.activity.id)
@@ -141,6 +141,6 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
     group = gather(map(of_commit, commits))
     assert group is not None
-    digests = [row[1] for row in group.rows["shared_body"]]
+    digests = [row[1] for row in group.rows["snapshot"]]
     assert len(digests) == 2 + len(said)
     assert digests == sorted(set(digests))

@@ -47,13 +47,13 @@ class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
         return f"TokenKeyName(module={self.module!r}, token={self.token!r}, key={self.key!r})"
 
 
-KeySource = KeyFile | KeyText | TokenKeyName
+MasterKeySource = KeyFile | KeyText | TokenKeyName
 
 _URI_SCHEME: Final = "pkcs11:"
 _URI_PARTS: Final = ("token", "object", "module-path")
 
 
-def source_at(place: str, pin: str = "") -> KeySource:
+def parse_source(place: str, pin: str = "") -> MasterKeySource:
     """What an operator wrote: a file's path, or a PKCS#11 URI (RFC 7512) such as
 
         pkcs11:token=keystead;object=master?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/keystead/pin
@@ -79,20 +79,20 @@ def source_at(place: str, pin: str = "") -> KeySource:
     return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
 
 
-class Custody(msgspec.Struct, frozen=True):
+class MasterKeySources(msgspec.Struct, frozen=True):
     """The key that seals, and those that only open what they sealed."""
 
-    sealing: KeySource
-    others: tuple[KeySource, ...] = ()
+    sealing: MasterKeySource
+    others: tuple[MasterKeySource, ...] = ()
 
 
-def opened(custody: Custody) -> Master:
+def open_master_keys(sources: MasterKeySources) -> Master:
     """The master keys. Raises MasterKeyError if one cannot be had."""
-    sealing = open_source(custody.sealing)
-    return MasterKeys(sealing, [open_source(one) for one in custody.others]) if custody.others else sealing
+    sealing = open_master_key(sources.sealing)
+    return MasterKeys(sealing, [open_master_key(one) for one in sources.others]) if sources.others else sealing
 
 
-def create_at(source: KeySource) -> Master:
+def create_master_key(source: MasterKeySource) -> Master:
     """A fresh key at this place. Raises MasterKeyError if one is there, or cannot be made."""
     match source:
         case KeyFile(path):
@@ -105,7 +105,7 @@ def create_at(source: KeySource) -> Master:
             raise MasterKeyError(f"a key cannot be made in {name}")
 
 
-def open_source(source: KeySource) -> Master:
+def open_master_key(source: MasterKeySource) -> Master:
     """One master key. Raises MasterKeyError if it cannot be had."""
     match source:
         case KeyFile(path):

@@ -21,8 +21,8 @@ from keystead.api.errors import Internal, InvalidRequest
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.ports import AccountRequest, NewWallet, Sealed, Signer
+from keystead.signer.local import LocalSigner
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 
@@ -205,7 +205,7 @@ def test_check_value() -> None:
     assert not LocalSigner(MasterKey.generate()).opens(check)
     assert not SIGNER.opens(msgspec.structs.replace(check, ciphertext=check.ciphertext[:-1]))
     assert not SIGNER.opens(SIGNER.new_proof_key())
-    assert SIGNER.master_key_id == check.key_id
+    assert check.key_id == MASTER.key_id
 
 
 def _prover(entropy: Callable[[int], bytes] | None = None) -> LocalSigner:

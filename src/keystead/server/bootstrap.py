@@ -1,6 +1,10 @@
-"""How an installation begins: its first organization, a root user who holds a key, its own keys.
+"""Bootstrap: an installation's first organization, its root user with an API key, the server's own keys.
 
-Here: the records of the beginning, written in one transaction. Not here: the commands that ask for it (`cli`).
+Here: the records, written in one transaction. Not here: the commands that call this (`cli`).
+
+This does not go through the pipeline: there is no organization yet whose users could submit it, no policy to
+authorize it, and no caller other than the operator who holds the database and the master key. It leaves no
+activity.
 """
 
 from __future__ import annotations
@@ -16,8 +20,6 @@ from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.api.rendering import encode
 from keystead.chains.paths import comparison_form
-from keystead.keys.sealing import Master
-from keystead.keys.signer import LocalSigner
 from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
@@ -33,17 +35,19 @@ from keystead.organizations.organization import (
     founded,
 )
 from keystead.pipeline.ports import AccountRequest
-from keystead.server.service import BUNDLE_KEY, CHECK, MODE, PROOF_KEY
+from keystead.server.service import MODE
+from keystead.signer.local import LocalSigner
+from keystead.signer.master_keys import Master
 from keystead.storage.base import DatabaseStore
 
 DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
-"""The public test mnemonic of local chains, whose first accounts they have funded."""
+"""The public test mnemonic of local Ethereum nodes, which fund its first accounts."""
 
 DEVELOPMENT_ACCOUNTS = 5
 
 
-class Founder(msgspec.Struct, frozen=True, kw_only=True):
-    """The first organization, and its root user with an API key (P-256, compressed hex)."""
+class FirstOrganization(msgspec.Struct, frozen=True, kw_only=True):
+    """The first organization and its root user. `api_public_key`: P-256, compressed, hex."""
 
     organization_id: str
     organization_name: str
@@ -54,39 +58,39 @@ class Founder(msgspec.Struct, frozen=True, kw_only=True):
     api_public_key: str
 
 
-class Founded(msgspec.Struct, frozen=True, kw_only=True):
+class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     user: User
     accounts: tuple[WalletAccount, ...]
 
 
-async def found(
+async def bootstrap(
     store: DatabaseStore,
     *,
     mode: Literal["dev", "serve"],
     master_key: Master,
-    founder: Founder,
+    first: FirstOrganization,
     now_ms: int,
     new_id: Callable[[], str],
     entropy: Callable[[int], bytes] = secrets.token_bytes,
-) -> Founded | None:
-    """Found the installation; None, with nothing changed, if it has been founded before.
+) -> Bootstrapped | None:
+    """Write the first organization. Returns None and changes nothing if the database holds one already.
 
-    `entropy` gives the bytes of the server's own keys where they must be the same each time. Raises
-    InvalidRequest for a malformed name, e-mail address or key. Development mode adds the wallet "Development".
+    Mode "dev" adds the wallet "Development". `entropy(n)` gives n bytes and is the source of the server's own keys;
+    a seeded development server passes its own. Raises InvalidRequest for a malformed name, e-mail address or key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
     now = Timestamp.from_ms(now_ms)
-    organization_id = founder.organization_id
+    organization_id = first.organization_id
     user = User(
-        user_id=founder.user_id,
-        user_name=founder.user_name,
+        user_id=first.user_id,
+        user_name=first.user_name,
         authenticators=(),
         api_keys=(
             new_api_key(
                 ApiKeyParamsV2(
-                    api_key_name=founder.api_key_name,
-                    public_key=founder.api_public_key,
+                    api_key_name=first.api_key_name,
+                    public_key=first.api_public_key,
                     curve_type=ApiKeyCurve.P256,
                 ),
                 new_id(),
@@ -99,11 +103,11 @@ async def found(
         mfa_policies=(),
         created_at=now,
         updated_at=now,
-        user_email=check_email(founder.user_email, "user email") if founder.user_email else None,
+        user_email=check_email(first.user_email, "user email") if first.user_email else None,
     )
     data_key = DataKey(await signer.new_data_key(organization_id))
     records: list[Record] = [
-        Profile(name=founder.organization_name, root_quorum=RootQuorum(1, (user.user_id,)), created_at=now),
+        Profile(name=first.organization_name, root_quorum=RootQuorum(1, (user.user_id,)), created_at=now),
         data_key,
         user,
     ]
@@ -140,12 +144,10 @@ async def found(
         lookups(user),
         {
             MODE: mode.encode(),
-            CHECK: encode(signer.check_value()),
-            PROOF_KEY: encode(signer.new_proof_key()),
-            BUNDLE_KEY: encode(signer.new_bundle_key()),
+            **{name: encode(value) for name, value in msgspec.structs.asdict(signer.new_server_keys()).items()},
         },
     )
-    return Founded(organization=organization, user=user, accounts=tuple(accounts)) if written else None
+    return Bootstrapped(organization=organization, user=user, accounts=tuple(accounts)) if written else None
 
 
 def _development_accounts() -> Sequence[AccountRequest]:
