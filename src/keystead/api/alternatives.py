@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _LOG_IN = (
-    "a passkey or an API key stamps every request itself; a passkey may also give the application an expiring key of "
-    "its own (create_api_keys with expirationSeconds)"
+    "a passkey or an API key stamps every request itself; a passkey may also give the application an expiring key "
+    "of its own (create_api_keys with expirationSeconds)"
 )
 _RECOVER = "somebody whom the rules allow gives the user a new credential: create_authenticators or create_api_keys"
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
@@ -65,7 +65,7 @@ _ALTERNATIVES: Mapping[str, str] = {
 
 
 def not_implemented(operation: str) -> str:
-    """The text of the refusal of an operation of the public schema, by its name: what to use instead, if anything."""
+    """The text of the refusal of an operation of the public schema, by its name: what to use instead, if any."""
     text = f"{operation} is not implemented by this version of Keystead"
     alternative = _ALTERNATIVES.get(operation)
     return f"{text}; instead: {alternative}" if alternative else f"{text}; docs/coverage.md lists what is"
