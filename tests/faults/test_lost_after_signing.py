@@ -33,6 +33,7 @@ from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
 from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
@@ -168,7 +169,7 @@ async def serving(
     service = Service(settings, signer_socket=signer_socket)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -28,7 +27,6 @@ from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
-from keystead.server.logs import logger
 from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
@@ -210,24 +208,6 @@ class Service:
             identities=self.identities,
             decisions=self.lifecycle.decisions,
         )
-
-    async def lifespan(
-        self,
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
-        """The ASGI lifespan protocol, where a worker process opens and closes the parts."""
-        await receive()
-        try:
-            await self.open()
-        except NotReady as refused:
-            logger.error(str(refused))
-            await send({"type": "lifespan.startup.failed", "message": str(refused)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def healthz(self) -> bytes:
         """This process lives."""
