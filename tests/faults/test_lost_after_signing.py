@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import httpx
 import pytest
 
@@ -31,8 +30,10 @@ from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.batch import Batch
 from keystead.storage.sqlite_writer import SqliteWriter
+from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
 from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
@@ -168,7 +169,7 @@ async def serving(
     service = Service(settings, signer_socket=signer_socket)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)
@@ -210,8 +211,8 @@ async def check_one_outcome(it: Serving, address: str, done: Any, body: bytes) -
     assert [id_ for id_, request in found if bytes(request) == body] == [done["id"]]
     votes = await asyncio.to_thread(rows, installation, "SELECT activity_id FROM vote")
     assert votes.count((done["id"],)) == 1
-    output_key = coincurve.PublicKeyXOnly(witness_program(address))
-    assert output_key.verify(bytes.fromhex("".join(signature_of(done))), MESSAGE)
+    signature = bytes.fromhex("".join(signature_of(done)))
+    assert secp256k1.verifies_schnorr(witness_program(address), signature, MESSAGE)
     async with serving(installation, installation.database.url, it.key_file) as anew:
         assert await anew.signed(body) == done
 

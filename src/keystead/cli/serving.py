@@ -58,8 +58,10 @@ def serve(
 def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start: the two go side by side.
     from keystead.server import logs
-    from keystead.server.run import AddressInUse, bind, check, serve_here, serve_in_workers
+    from keystead.server.listening import AddressInUse, bind
+    from keystead.server.run import check, serve_here
     from keystead.server.service import NotReady
+    from keystead.server.workers import serve_in_workers
 
     logs.configure(settings.log_level)
     signer.wait_until_ready()

@@ -44,27 +44,31 @@ def configure(level: str) -> None:
     logging.raiseExceptions = False  # a closed pipe must not turn into output of its own
 
 
-class RequestLine(msgspec.Struct, frozen=True):
-    """What the log says of one answered request. `ms` is how long it took."""
+class RequestLine(msgspec.Struct, kw_only=True):
+    """What the log says of one request; its fields are set as they become known. `ms`: how long the answer took.
+
+    `client` is the address that the connection comes from: a proxy's, where there is one.
+    """
 
     time: str
-    level: str
-    event: str
+    level: str = "info"
+    event: str = "request"
     request_id: str
+    client: str
     method: str
     path: str
-    status: int
-    ms: float
-    organization_id: str
-    user_id: str
-    activity_id: str
-    error: str
+    status: int = 0
+    ms: float = 0.0
+    organization_id: str = ""
+    user_id: str = ""
+    activity_id: str = ""
+    error: str = ""
 
 
 class RequestLog:
     """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 
-    Those of one turn of the event loop are written together. Belongs to one event loop.
+    Lines of one turn of the event loop are written together. Belongs to one event loop.
     """
 
     def __init__(self) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -29,7 +28,6 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
-from keystead.server.logs import logger
 from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
@@ -38,8 +36,8 @@ from keystead.signer.master_keys import MasterKeyError, SealBroken, open_master_
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.revisions import is_current
 
 MODE = "mode"
 """Name of the instance value that says which command made the installation: dev or serve. The other instance values
@@ -205,30 +203,13 @@ class Service:
     def reading(self, organization: Organization, caller: Principal) -> Reading:
         """What a query of this caller may look at."""
         return Reading(
+            now_ms=self.clock.now_ms(),
             organization=organization,
             caller=caller,
             store=self.store,
             identities=self.identities,
             open_activities=OpenActivities(self.environment),
         )
-
-    async def lifespan(
-        self,
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
-        """The ASGI lifespan protocol, where a worker process opens and closes the parts."""
-        await receive()
-        try:
-            await self.open()
-        except NotReady as refused:
-            logger.error(str(refused))
-            await send({"type": "lifespan.startup.failed", "message": str(refused)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def healthz(self) -> bytes:
         """This process lives."""
