@@ -160,9 +160,7 @@ class Application:
         proven = await prove(_stamps(request), body, service.store)
         submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
-        organization, caller = await submitter(
-            service.store, line.organization_id, proven, service.clock.now_ms()
-        )
+        organization, caller = await submitter(service.store, line.organization_id, proven, service.clock.now_ms())
         line.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller, organization)
