@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
+from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
@@ -384,9 +384,9 @@ def _account_id(stored: StoredAccount) -> str:
     return stored.account.wallet_account_id
 
 
-def unavailable(cause: str) -> Unavailable:
+def unavailable(cause: str) -> DatabaseUnavailable:
     """For any operation that the database did not carry out, or may not have."""
-    return Unavailable(f"the database {cause}; sending the same request again is safe")
+    return DatabaseUnavailable(f"the database {cause}; sending the same request again is safe")
 
 
 def already_there(error: Exception) -> ServiceError:
