@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "RS512": (good(header={"alg": "RS512"}), "algorithm 'RS512'"),
     "algorithm in lower case": (good(header={"alg": "rs256"}), "algorithm 'rs256'"),
-    "kid that is a number": (good(header={"kid": 1}), "header: member `kid`: expected `str | null`, got `int`"),
+    "kid that is a number": (good(header={"kid": 1}), "header: member `kid`: expected text or null, got a number"),
     "unknown kid": (good(header={"kid": "RSA-9"}), "key 'RSA-9': the issuer has no such key for RS256"),
     "kid of another key type": (good(header={"kid": ISSUER.kid("EC")}), "the issuer has no such key for RS256"),
     "key in the header": (good(header={"kid": "mine", "jwk": OTHER.jwk("RSA")}), "the issuer has no such key"),
@@ -215,8 +215,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "audience that is a number": (good(aud=[1]), "claim `aud[0]`: expected text, got a number"),
     "expired": (good(exp=NOW_S - 1), f"expired: claim `exp` is {NOW_S - 1}, the server's time {NOW_S}"),
     "expired just now": (good(exp=NOW_S), "expired"),
-    "expired before time began": (good(exp=-1), "claim `exp`: expected `float` >= 0"),
-    "expiry in milliseconds": (good(exp=NOW_S * 1000), "claim `exp`: expected `float` <= 253402300799"),
+    "expired before time began": (good(exp=-1), "claim `exp`: expected a number of at least 0"),
+    "expiry in milliseconds": (good(exp=NOW_S * 1000), "claim `exp`: expected a number of at most 253402300799"),
     "expiry of many digits": (good(exp=10**4000), "claim `exp`"),
     "expiry of more digits than Python reads": (
         payload(b'{"iss":"%b","exp":1%b}' % (ISSUER.url.encode(), b"0" * 9000)),
@@ -224,7 +224,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "expiry beyond all numbers": (good(exp=float("inf")), "payload: not JSON"),
     "expiry as text": (good(exp=str(NOW_S + 60)), "claim `exp`: expected a number, got text"),
-    "expiry true": (good(exp=True), "claim `exp`: expected `float`, got `bool`"),
+    "expiry true": (good(exp=True), "claim `exp`: expected a number, got true or false"),
     "not valid yet": (good(nbf=NOW_S + CLOCK_SKEW_S + 1), "not valid yet: claim `nbf`"),
     "issued in the future": (good(iat=NOW_S + CLOCK_SKEW_S + 1), "not valid yet: claim `iat`"),
 }

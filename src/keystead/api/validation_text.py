@@ -18,8 +18,9 @@ _EXPECTED = {
 }
 _GOT = _EXPECTED | {"int": "a number", "float": "a number with a fraction or an exponent"}
 
-_TYPES = re.compile(r"`(?P<types>[a-z]+(?: \| [a-z]+)*)`")
-_GOT_TYPE = re.compile(r", got `(?P<type>[a-z]+)`\Z")
+_TYPE = "|".join(_EXPECTED)
+_TYPES = re.compile(rf"`(?P<types>(?:{_TYPE})(?: \| (?:{_TYPE}))*)`")
+_GOT_TYPE = re.compile(rf", got `(?P<type>{_TYPE})`\Z")
 _LENGTH = re.compile(r"`(?P<type>str|array)(?P<null> \| null)?` of length (?P<bound>>=|<=) (?P<count>\d+)")
 _BOUND = re.compile(r"(?P<type>`(?:int|float)(?: \| null)?`) (?P<bound>>=|<=) ")
 _UNITS = {"str": "character", "array": "item"}
@@ -31,7 +32,7 @@ def in_json_words(refused: str) -> str:
     text = refused.replace("Invalid enum value", "unknown value", 1)
     text = _LENGTH.sub(_length, text)
     text = _BOUND.sub(lambda found: f"{found['type']} of {_BOUNDS[found['bound']]} ", text)
-    text = _GOT_TYPE.sub(lambda found: f", got {_GOT.get(found['type'], found['type'])}", text)
+    text = _GOT_TYPE.sub(lambda found: f", got {_GOT[found['type']]}", text)
     text = _TYPES.sub(lambda found: _words(found["types"]), text)
     return text[:1].lower() + text[1:]
 
@@ -43,4 +44,4 @@ def _length(found: re.Match[str]) -> str:
 
 
 def _words(types: str) -> str:
-    return " or ".join(_EXPECTED.get(each, each) for each in types.split(" | "))
+    return " or ".join(_EXPECTED[each] for each in types.split(" | "))
