@@ -1,5 +1,7 @@
-"""An answer that is found at most once a second, whoever asks: for pages that cost the database or the signer a call,
-and that need no stamp."""
+"""An answer that is found at most once a second: for pages that need no stamp and cost the signer a call.
+
+Not here: which pages these are (`application`).
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ KEPT_S: Final = 1.0
 
 
 class OncePerSecond:
-    """`find` returns the answer or raises a refusal. Callers at the same time share one call of it, and callers in the
-    second after it its outcome. Belongs to one event loop."""
+    """`find` returns the answer or raises a refusal. Callers at the same time share one call of it, and callers in
+    the second after it get the same outcome. Belongs to one event loop."""
 
     def __init__(self, find: Callable[[], Awaitable[bytes]]) -> None:
         self._find = find
