@@ -10,7 +10,7 @@ import binascii
 import hashlib
 from typing import Final
 
-from keystead.api.keccak import keccak256
+from keystead.primitives.keccak import keccak256
 
 BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 RIPPLE_ALPHABET: Final = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"

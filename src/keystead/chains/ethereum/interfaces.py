@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from keystead.api.keccak import keccak256
 from keystead.chains.ethereum.abi import (
     NESTING_MAX,
     AbiType,
@@ -25,6 +24,7 @@ from keystead.chains.ethereum.abi import (
 )
 from keystead.chains.ethereum.envelope import SELECTOR_BYTES, hex_text
 from keystead.chains.interface_text import read_json, refused_interface
+from keystead.primitives.keccak import keccak256
 
 ENTRIES_MAX: Final = 5_000
 """Functions, events and so on of one ABI. Compiled contracts have some hundreds at most."""
