@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -171,7 +171,6 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 async def hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read()
-    writer.close()
 
 
 async def dies_in_the_middle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -187,25 +186,32 @@ async def dies_in_the_middle(reader: asyncio.StreamReader, writer: asyncio.Strea
 
 async def talks_something_else(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    writer.close()
 
 
 @pytest.mark.parametrize("handler", [hangs, dies_in_the_middle, talks_something_else])
 def test_a_server_that_fails(handler: Handler) -> None:
     async def story() -> None:
-        listening = await asyncio.start_server(handler, "localhost", 0)
-        server = SmtpServer(
-            host="localhost",
-            port=listening.sockets[0].getsockname()[1],
-            security=SmtpSecurity.NONE,
-            sender_address="no-reply@example.com",
-            timeout_s=0.5,
-        )
-        with pytest.raises(SendFailed) as failed:
-            await SmtpSender(server).send(MESSAGE)
-        assert not failed.value.permanent
-        listening.close()
-        await asyncio.sleep(0)
+        ended = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await handler(reader, writer)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+            ended.set()
+
+        async with await asyncio.start_server(serve, "localhost", 0) as listening:
+            server = SmtpServer(
+                host="localhost",
+                port=listening.sockets[0].getsockname()[1],
+                security=SmtpSecurity.NONE,
+                sender_address="no-reply@example.com",
+                timeout_s=0.5,
+            )
+            with pytest.raises(SendFailed) as failed:
+                await SmtpSender(server).send(MESSAGE)
+            assert not failed.value.permanent
+            await asyncio.wait_for(ended.wait(), 10)
 
     asyncio.run(story())
 
