@@ -27,7 +27,7 @@ READERS = {
     "signing": ["tests.operations.test_signing_vectors"],
     "stamps": ["tests.server.test_stamp_vectors"],
     "tokens": ["tests.sessions.test_vectors"],
-    "tron": ["tests.chains.transactions.test_tron"],
+    "tron": ["tests.chains.tron.test_tron"],
 }
 NO_CASES = {"how", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
 """What the cases have in common."""

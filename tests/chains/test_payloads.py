@@ -13,8 +13,8 @@ from eth_hash.auto import keccak
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.payloads import check_combination, read_payload, scheme_of
-from keystead.pipeline.ports import SignatureScheme
-from tests.chains.transactions.signing_vectors import SIGNING
+from keystead.chains.signatures import SignatureScheme
+from tests.chains.signing_vectors import SIGNING
 
 K1, P256, ED = Curve.SECP256K1, Curve.P256, Curve.ED25519
 HEX, UTF8 = PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8

@@ -18,6 +18,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+NOTHING = r"^\Z"
 NO_CONTROLS_BUT_LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*\Z"
 
 Label = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
@@ -29,6 +30,7 @@ Notes = Annotated[str, Meta(max_length=2000, pattern=NO_CONTROLS_BUT_LINES)]
 T = TypeVar("T")
 
 _PATTERN_WORDS = {
+    NOTHING: "this server has no such feature; leave the field out",
     UUID_PATTERN: "expected a UUID in lower case with hyphens",
     NO_CONTROLS: "expected text without control characters",
     NO_CONTROLS_BUT_LINES: "expected text without control characters",
@@ -62,6 +64,15 @@ class Decoder(msgspec.Struct, frozen=True):
             raise InvalidRequest(f"bad request body: not valid JSON: {refused}") from None
         except RecursionError:
             raise InvalidRequest("bad request body: nested too deeply") from None
+
+    def decode_request(self, body: bytes) -> Any:
+        """The typed value of a body that every JSON parser reads alike. Raises InvalidRequest, naming the field.
+
+        The types are checked first: most bodies that are not a request of this kind are refused at their beginning.
+        """
+        value = self.decode(body)
+        refuse_ambiguous(body)
+        return value
 
 
 def decoder(kind: type[T], within: str = "") -> Decoder:

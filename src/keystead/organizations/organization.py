@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import assert_never
 
 import msgspec
-from immutables import Map
 from msgspec.structs import replace
 
 from keystead.api.enums import AccessType, SmartContractInterfaceType
 from keystead.api.records import ApiKey, Authenticator, Policy, PrivateKey, Tag, Timestamp, User, Wallet
-from keystead.chains.address_forms import stored_form
+from keystead.chains.addresses.stored_forms import stored_form
+from keystead.organizations.persistent_map import PersistentMap
 
 
 class RootQuorum(msgspec.Struct, frozen=True):
@@ -185,20 +185,20 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     version: Version
     profile: Profile
     data_key: DataKey
-    users: Map[str, User]
-    passkeys: Map[str, Passkey]
-    tags: Map[str, Tag]
-    wallets: Map[str, Wallet]
-    private_keys: Map[str, PrivateKey]
-    private_key_of_address: Map[str, str]
-    contract_interfaces: Map[str, ContractInterface]
-    interface_of_contract: Map[str, str]
-    policies: Map[str, Policy]
-    invitations: Map[str, Invitation]
-    import_targets: Map[str, ImportTarget]
-    api_key_holders: Map[str, tuple[str, ApiKey]]
-    authenticator_holders: Map[str, tuple[str, Authenticator]]
-    authenticators: Map[str, Authenticator]
+    users: PersistentMap[str, User]
+    passkeys: PersistentMap[str, Passkey]
+    tags: PersistentMap[str, Tag]
+    wallets: PersistentMap[str, Wallet]
+    private_keys: PersistentMap[str, PrivateKey]
+    private_key_of_address: PersistentMap[str, str]
+    contract_interfaces: PersistentMap[str, ContractInterface]
+    interface_of_contract: PersistentMap[str, str]
+    policies: PersistentMap[str, Policy]
+    invitations: PersistentMap[str, Invitation]
+    import_targets: PersistentMap[str, ImportTarget]
+    api_key_holders: PersistentMap[str, tuple[str, ApiKey]]
+    authenticator_holders: PersistentMap[str, tuple[str, Authenticator]]
+    authenticators: PersistentMap[str, Authenticator]
 
     def users_in_order(self) -> list[User]:
         return [self.users[key] for key in sorted(self.users)]
@@ -231,20 +231,20 @@ def founded(organization_id: str, version: Version, records: Iterable[Record]) -
         version=version,
         profile=profile,
         data_key=data_key,
-        users=Map(),
-        passkeys=Map(),
-        tags=Map(),
-        wallets=Map(),
-        private_keys=Map(),
-        private_key_of_address=Map(),
-        contract_interfaces=Map(),
-        interface_of_contract=Map(),
-        policies=Map(),
-        invitations=Map(),
-        import_targets=Map(),
-        api_key_holders=Map(),
-        authenticator_holders=Map(),
-        authenticators=Map(),
+        users=PersistentMap(),
+        passkeys=PersistentMap(),
+        tags=PersistentMap(),
+        wallets=PersistentMap(),
+        private_keys=PersistentMap(),
+        private_key_of_address=PersistentMap(),
+        contract_interfaces=PersistentMap(),
+        interface_of_contract=PersistentMap(),
+        policies=PersistentMap(),
+        invitations=PersistentMap(),
+        import_targets=PersistentMap(),
+        api_key_holders=PersistentMap(),
+        authenticator_holders=PersistentMap(),
+        authenticators=PersistentMap(),
     )
     return apply(empty, [Put(record) for record in records], version)
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from immutables import Map
 from msgspec.structs import replace
 
 from keystead.api.enums import VoteSelection
@@ -19,6 +18,7 @@ from keystead.api.errors import ServiceError
 from keystead.api.parameters import Asked, OidcClaims
 from keystead.api.records import Evaluation, MfaStatus, Policy, PolicyOutcome, Timestamp
 from keystead.organizations.organization import Organization
+from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.principals import Principal
 from keystead.pipeline import mfa
 from keystead.pipeline.activity import Activity, ActivityOperation, Proof
@@ -265,10 +265,10 @@ def evaluation(
     )
 
 
-_COMPILED: OrderedDict[int, tuple[Map[str, Policy], Sequence[NamedPolicy]]] = OrderedDict()
+_COMPILED: OrderedDict[int, tuple[PersistentMap[str, Policy], Sequence[NamedPolicy]]] = OrderedDict()
 
 
-def _compiled(policies: Map[str, Policy]) -> Sequence[NamedPolicy]:
+def _compiled(policies: PersistentMap[str, Policy]) -> Sequence[NamedPolicy]:
     """The policies made ready, in order of creation. Kept for as long as the very same map is used."""
     kept = _COMPILED.get(id(policies))
     if kept is not None and kept[0] is policies:

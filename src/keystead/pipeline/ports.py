@@ -7,7 +7,6 @@ Here: the protocols and the values that cross them. Not here: any implementation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
 from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
+from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.organizations.organization import ImportKind, ImportTarget
 from keystead.organizations.organization import Sealed as Sealed
 
@@ -134,30 +134,6 @@ class ImportedPrivateKey(msgspec.Struct, frozen=True):
 
     target_id: str
     private_key: NewPrivateKey
-
-
-class SignatureScheme(StrEnum):
-    """What is computed over a message. All but ED25519 take a digest of 32 bytes.
-
-    SCHNORR is BIP-340 under the key itself; SCHNORR_KEY_PATH under the key tweaked as BIP-341 says for an output
-    without scripts.
-    """
-
-    ECDSA = "ecdsa"
-    SCHNORR = "schnorr"
-    SCHNORR_KEY_PATH = "schnorr-key-path"
-    ED25519 = "ed25519"
-
-
-class Signature(msgspec.Struct, frozen=True):
-    """`r` and `s` are 32 bytes each; `v` is the recovery id of ECDSA, 0 or 1, and 0 in other schemes.
-
-    Of Schnorr and Ed25519, r and s are the halves of the 64 bytes.
-    """
-
-    r: bytes
-    s: bytes
-    v: int = 0
 
 
 class Signer(Protocol):

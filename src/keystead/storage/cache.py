@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, Protocol, get_args, get_origin
 
 import msgspec
-from immutables import Map
 
 from keystead.api.records import User
 from keystead.organizations.organization import (
@@ -26,6 +25,7 @@ from keystead.organizations.organization import (
     apply,
     founded,
 )
+from keystead.organizations.persistent_map import PersistentMap
 
 # Measured: what a record takes as Python values, and half as much again for the answers that list it.
 _RECORD_BYTES = 1_000
@@ -34,7 +34,7 @@ _CREDENTIAL_BYTES = 1_500
 _MAP_OF: dict[type, str] = {
     get_args(field.type)[1]: field.name
     for field in msgspec.structs.fields(Organization)
-    if get_origin(field.type) is Map and get_args(field.type)[1] in KIND_OF
+    if get_origin(field.type) is PersistentMap and get_args(field.type)[1] in KIND_OF
 }
 """Which field of an organization holds the records of a kind; the other maps are indexes."""
 

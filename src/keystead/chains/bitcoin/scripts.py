@@ -1,0 +1,92 @@
+"""Bitcoin's output scripts: which kinds there are, whose key each pays to, the address a network gives it.
+
+Here: P2PKH, P2SH, P2WPKH, P2WSH, P2TR (BIP-16, 141, 341), and what they are made of. Not here: running scripts; how
+addresses are written (`keys.addresses`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Final
+
+from keystead.api.enums import AddressFormat
+from keystead.chains.addresses.bitcoin import NETWORKS, Network, hash160
+from keystead.chains.addresses.text import base58check, segwit
+from keystead.chains.taproot import taproot_public_key
+
+OP_CODESEPARATOR: Final = 0xAB
+
+P2PKH, P2SH, P2WPKH, P2WSH, P2TR = "P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR"
+
+
+def network_and_kind(address_format: AddressFormat | None) -> tuple[Network, str] | None:
+    """What ADDRESS_FORMAT_BITCOIN_<network>_<kind> names; None for a format of another chain."""
+    chain, _, named = (address_format or "").removeprefix("ADDRESS_FORMAT_").partition("_")
+    network, _, kind = named.partition("_")
+    return (NETWORKS[network], kind) if chain == "BITCOIN" else None
+
+
+def p2pkh(key_hash: bytes) -> bytes:
+    return b"\x76\xa9\x14" + key_hash + b"\x88\xac"
+
+
+def p2sh(redeem_script: bytes) -> bytes:
+    return b"\xa9\x14" + hash160(redeem_script) + b"\x87"
+
+
+def p2wpkh(key_hash: bytes) -> bytes:
+    return b"\x00\x14" + key_hash
+
+
+def p2wsh(witness_script: bytes) -> bytes:
+    return b"\x00\x20" + hashlib.sha256(witness_script).digest()
+
+
+def p2tr(compressed: bytes) -> bytes:
+    """To the key tweaked as BIP-341 says for an empty script tree."""
+    return b"\x51\x20" + taproot_public_key(compressed[1:])[1:]
+
+
+def kind_of(script: bytes) -> str:
+    """One of the five kinds, or "" for any other script."""
+    if script == p2pkh(script[3:23]):
+        return P2PKH
+    if len(script) == 23 and script.startswith(b"\xa9\x14") and script.endswith(b"\x87"):
+        return P2SH
+    return {(0, 20): P2WPKH, (0, 32): P2WSH, (1, 32): P2TR}.get(_witness_shape(script), "")
+
+
+def address_of(script: bytes, network: Network) -> str:
+    """The address that pays to this script; "" where there is none."""
+    match kind_of(script):
+        case "P2PKH":
+            return base58check(network.p2pkh + script[3:23])
+        case "P2SH":
+            return base58check(network.p2sh + script[2:22])
+    version, size = _witness_shape(script)
+    # Version 0 with another length than the two is unspendable, and has no address (BIP-173).
+    return segwit(network.prefix, version, script[2:]) if version or size in (20, 32) else ""
+
+
+def operations(script: bytes) -> Iterator[int]:
+    """The opcodes in turn, without the data that they push; ends where the script breaks off."""
+    at = 0
+    while at < len(script):
+        opcode = script[at]
+        yield opcode
+        at += 1
+        if opcode <= 75:
+            at += opcode
+        elif opcode <= 78:
+            width = 1 << opcode - 76
+            at += width + int.from_bytes(script[at : at + width], "little")
+
+
+def _witness_shape(script: bytes) -> tuple[int, int]:
+    """Version and program length of a witness program (BIP-141); (0, 0) for any other script."""
+    if not 4 <= len(script) <= 42 or script[1] != len(script) - 2:
+        return 0, 0
+    if script[0] == 0:
+        return 0, script[1]
+    return (script[0] - 0x50, script[1]) if 0x51 <= script[0] <= 0x60 else (0, 0)

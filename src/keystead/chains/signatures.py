@@ -1,0 +1,34 @@
+"""A signature, and the schemes by which one is computed.
+
+Here: the values alone. Not here: computing a signature (`keys`), choosing the scheme for a payload (`payloads`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class SignatureScheme(StrEnum):
+    """What is computed over a message. All but ED25519 take a digest of 32 bytes.
+
+    SCHNORR is BIP-340 under the key itself; SCHNORR_KEY_PATH under the key tweaked as BIP-341 says for an output
+    without scripts.
+    """
+
+    ECDSA = "ecdsa"
+    SCHNORR = "schnorr"
+    SCHNORR_KEY_PATH = "schnorr-key-path"
+    ED25519 = "ed25519"
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """`r` and `s` are 32 bytes each; `v` is the recovery id of ECDSA, 0 or 1, and 0 in other schemes.
+
+    In Schnorr and Ed25519, r and s are the halves of the 64 bytes.
+    """
+
+    r: bytes
+    s: bytes
+    v: int = 0

@@ -1,0 +1,75 @@
+"""What every chain's parser yields: messages to sign, facts for policies, and how signatures complete the bytes.
+
+Here: the interface that `operations.signing` knows, and the refusals that all parsers share. Not here: any chain.
+A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
+whatever has a second reading, or would not be written the same way again, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from keystead.api.enums import AddressFormat, Curve
+from keystead.api.errors import InvalidRequest
+from keystead.chains.signatures import Signature, SignatureScheme
+
+UNPARSABLE = "failed to parse transaction"
+
+
+class Party(msgspec.Struct, frozen=True, kw_only=True):
+    """Who signs: a wallet's account, or a private key by one of its addresses or by its id.
+
+    `compressed`: 33 bytes of SEC 1, or the 32 bytes of ed25519; `uncompressed`: 65 bytes of SEC 1, None on ed25519.
+    `address` and its format are those that the caller named; both None for a private key named by its id.
+    """
+
+    curve: Curve
+    compressed: bytes
+    uncompressed: bytes | None
+    address_format: AddressFormat | None = None
+    address: str | None = None
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What policies see of a transaction.
+
+    `keywords`: e.g. {"eth": {"tx": {...}}}. `unreadable_call`: why a call to a contract with an uploaded interface
+    does not decode; None if every such call was read.
+    """
+
+    keywords: Mapping[str, Any]
+    unreadable_call: str | None = None
+
+
+class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that was read whole and can be signed by the party it was parsed for.
+
+    `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
+    itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
+    `describe(interfaces)`: what policies see, given the texts of the uploaded interfaces, by address as in
+    `contracts`.
+    `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
+    """
+
+    scheme: SignatureScheme
+    messages: tuple[bytes, ...]
+    describe: Callable[[Mapping[str, str]], Description]
+    assemble: Callable[[Sequence[Signature]], bytes]
+    contracts: tuple[str, ...] = ()
+
+
+def unparsable(why: str) -> InvalidRequest:
+    """The refusal of bytes that are no transaction of the chain, or none that is signed here."""
+    return InvalidRequest(f"{UNPARSABLE}: {why}", machine_code="INVALID_TRANSACTION")
+
+
+def require_curve(party: Party, curve: Curve, chain: str) -> None:
+    """Raise InvalidRequest unless the party's key is on the curve by which this chain signs."""
+    if party.curve is not curve:
+        raise InvalidRequest(
+            f"invalid request: field `parameters.signWith`: {chain} transactions are signed on {curve}, "
+            f"but this is a key on {party.curve}"
+        )
