@@ -162,16 +162,13 @@ class Application:
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
         service, body = self._service, request.body
-        with service.store.commit_coming() as coming:
-            proven = await prove(_stamps(request), body, service.store)
-            submission = read_submission(operation, body)
-            line.organization_id = submission.envelope.organization_id
-            organization, caller = await submitter(
-                service.store, line.organization_id, proven, service.clock.now_ms()
-            )
-            line.user_id = caller.user.user_id
-            self._rate_limit.spend(organization.id, time.monotonic())
-            activity = await service.lifecycle.submit(submission, caller, organization, coming)
+        proven = await prove(_stamps(request), body, service.store)
+        submission = read_submission(operation, body)
+        line.organization_id = submission.envelope.organization_id
+        organization, caller = await submitter(service.store, line.organization_id, proven, service.clock.now_ms())
+        line.user_id = caller.user.user_id
+        self._rate_limit.spend(organization.id, time.monotonic())
+        activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self._settings.deny_policies_fail_closed
