@@ -21,7 +21,7 @@ READERS = {
         "tests.chains.test_addresses",
         "tests.keys.test_derivation",
         "tests.keys.test_mnemonic",
-        "tests.keys.test_signer",
+        "tests.signer.test_local",
     ],
     "hpke": ["tests.keys.test_bundles"],
     "signing": ["tests.operations.test_signing_vectors"],
