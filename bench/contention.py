@@ -1,8 +1,8 @@
 """`python -m bench.contention`: submissions to one organization, and to many, at one, two and four servers.
 
 Here: servers of one process each over one PostgreSQL database, each with a port of its own, so that the callers are
-spread evenly: of several processes that listen at one port, the kernel may give all connections to one. Not here: the
-other measurements (`bench`).
+spread evenly: of several processes that listen at one port, the kernel may give all connections to one. Not here:
+the other measurements (`bench`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def main() -> None:
         print("organizations  servers  submissions/s  of one server  failures")
         for rate in measure(installation, members, given.servers, given.requests, given.rounds):
             print(
-                f"{rate.organizations:13}  {rate.servers:7}  {rate.rate:13.0f}  {rate.of_one:13.2f}  {rate.failures:8}"
+                f"{rate.organizations:13}  {rate.servers:7}  {rate.rate:13.0f}  {rate.of_one:13.2f}"
+                f"  {rate.failures:8}"
             )
 
 
