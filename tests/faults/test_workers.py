@@ -50,7 +50,7 @@ def test_several_do_not_serve_a_sqlite_file(make_sqlite: MakeDatabase, tmp_path:
         timeout=60,
     )
     assert refused.returncode != 0
-    assert "only one process can serve a SQLite database" in refused.stderr
+    assert "only one process can serve a SQLite file" in refused.stderr
     assert "PostgreSQL" in refused.stderr
 
 
