@@ -22,7 +22,7 @@ OPEN_MATCHES = {
     "keystead.keys.master_key_source.create_master_key",
     "keystead.keys.master_key_source.open_master_key",
     "keystead.organizations.organization.apply",
-    "keystead.pipeline.changing._found_by",
+    "keystead.pipeline.effects._found_by",
     "keystead.policies.checking._infer",
     "keystead.policies.evaluation._run",
     "keystead.policies.types.joined",
