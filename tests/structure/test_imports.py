@@ -9,7 +9,6 @@ from tests.support.source_tree import assert_only, imported_modules, imported_na
 ONE_IMPORTER = {
     "btclib_libsecp256k1": "keystead.primitives.secp256k1",
     "tiny_keccak": "keystead.primitives.keccak",
-    "google": "keystead.chains.tron.messages",
     "pyhpke": "keystead.keys.bundles",
     "mnemonic": "keystead.keys.word_lists",
 }
