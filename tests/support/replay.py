@@ -14,11 +14,13 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.changing import change_of
-from keystead.pipeline.deciding import Case
 from keystead.pipeline.decisions import execution_of
 from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.policy_sets import CompiledPolicies
 from keystead.pipeline.requests import recorded_request
+from keystead.policies.policy_set import PolicySet
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 from tests.support.organization_harness import Ids, PretendSigner, number_of
 
@@ -60,7 +62,9 @@ async def _executed(
         activity_type=activity.type,
         operation=operation,
         intent=intent,
+        policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,

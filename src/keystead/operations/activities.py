@@ -42,7 +42,7 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
     activity = decisions.now(activity)
     may_vote = lacks_proofs = False
     if not is_final(activity.status) and user_id in reading.organization.users:
-        case = await decisions.case_of(activity, reading.organization)
+        case = await decisions.case_of(activity, reading.organization, user_id)
         may_vote = decisions.may_vote(case, reading.organization, user_id)
         lacks_proofs = may_vote and decisions.lacks_proofs(case, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)

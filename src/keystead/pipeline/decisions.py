@@ -22,32 +22,31 @@ from keystead.api.records import Evaluation, Status, Timestamp, User, Vote, Wire
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline import changing, deciding, states
+from keystead.pipeline import authorization, changing, states
 from keystead.pipeline.activity import Activity, ActivityOperation, Execution, Informed, Outcome
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import AuthorizationSettings, Case
 from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.policy_sets import CHARACTERS_MAX, PolicySets
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.proofs import proof_payloads
 from keystead.pipeline.requests import Liveness, Submission, recorded_envelope, recorded_request
 from keystead.pipeline.states import Event
 from keystead.pipeline.store import Commit, Store
 from keystead.pipeline.turns import NEXT_TURN
+from keystead.policies.authorize import Decision, Verdict, recorded
 from keystead.policies.denial import denied
-from keystead.policies.judgement import Judgement, Verdict, recorded
 
 DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator sets about decisions. `approvals_last_ms`: then approvals lapse and must be cast again.
-
-    `fail_closed`: a DENY policy that fails to evaluate denies.
-    """
+    """What an operator sets about decisions. `approvals_last_ms`: then approvals lapse and must be cast again."""
 
     limits: Limits
     liveness: Liveness
     approvals_last_ms: int = 24 * 3_600_000
-    fail_closed: bool = False
+    authorization: AuthorizationSettings = AuthorizationSettings()
+    policy_characters_cached: int = CHARACTERS_MAX
 
 
 class Decisions:
@@ -69,6 +68,7 @@ class Decisions:
         self._new_id = new_id
         self._catalogue = catalogue
         self._rules = rules
+        self._policy_sets = PolicySets(rules.policy_characters_cached)
 
     async def on_submission(
         self,
@@ -88,20 +88,22 @@ class Decisions:
             activity_type=submission.version.activity_type,
             operation=submission.operation,
             intent=submission.intent,
+            policies=await self._policy_sets.of(organization, (voter,)),
             submitter_id=voter.user_id,
+            submitted_at_ms=now_ms,
             identities=submission.identities,
-            proofs=(deciding.proof_of(caller, submission, now_ms),),
+            proofs=(authorization.proof_of(caller, submission, now_ms),),
             now_ms=now_ms,
             gathered=gathered,
         )
         if not operation.changes_organization:  # else others wait for this one's turn to end
             await NEXT_TURN
-        judgement = self._judged(case, organization)
-        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
-        told = recorded(judgement, authenticators_needed=lacks_proofs)
+        decision = self._judged(case, organization)
+        lacks_proofs = authorization.lacks_proofs(case, organization, decision)
+        told = recorded(decision, authenticators_needed=lacks_proofs)
         said = self._said(told, activity_id, vote.id, organization.id, now_ms)
-        if judgement.verdict in DENIALS:
-            refusal = denied(judgement, case.activity_type, activity_id)
+        if decision.verdict in DENIALS:
+            refusal = denied(decision, case.activity_type, activity_id)
             return Commit(organization_id=organization.id, activity=None, evaluations=(said,)), refusal
         activity = Activity(
             id=activity_id,
@@ -121,7 +123,7 @@ class Decisions:
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
-        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs), None
+        return await self._moved(activity, case, organization, decision, said, lacks_proofs=lacks_proofs), None
 
     async def on_vote(
         self,
@@ -139,11 +141,11 @@ class Decisions:
                 f"the activity is already in status {activity.status}: votes on it are closed "
                 "(field `parameters.fingerprint`)"
             )
-        activity = deciding.at(activity, now_ms, self._rules.approvals_last_ms)
-        proof = deciding.proof_of(caller, vote_submission, now_ms)
-        counted = deciding.counted_proofs(activity, organization)
-        case = replace(await self.case_of(activity, organization), proofs=counted, now_ms=now_ms)
-        if not deciding.may_approve(case, organization, voter.user_id, fail_closed=self._rules.fail_closed):
+        activity = authorization.at(activity, now_ms, self._rules.approvals_last_ms)
+        proof = authorization.proof_of(caller, vote_submission, now_ms)
+        counted = authorization.counted_proofs(activity, organization)
+        case = replace(await self.case_of(activity, organization, voter.user_id), proofs=counted, now_ms=now_ms)
+        if not authorization.may_approve(case, organization, voter.user_id, self._rules.authorization):
             raise denied(self._judged(case, organization), vote_submission.version.activity_type, activity.id)
         judged_before = self._judged(case, organization)
         vote = self._vote(selection, activity.id, vote_submission, caller, voter, now_ms)
@@ -163,35 +165,35 @@ class Decisions:
         )
         if selection is VoteSelection.REJECTED:
             rejected = replace(activity, status=states.after(activity.status, Event.REJECTED))
-            judgement = recorded(judged_before, rejected=True)
-            said = self._said(judgement, activity.id, vote.id, organization.id, now_ms)
+            decision = recorded(judged_before, rejected=True)
+            said = self._said(decision, activity.id, vote.id, organization.id, now_ms)
             return Commit(organization_id=organization.id, activity=rejected, evaluations=(said,))
         case = case if repeats else replace(case, proofs=(*counted, proof))
-        judgement = self._judged(case, organization)
+        decision = self._judged(case, organization)
         # A policy may deny because of who approves: then it is this approval that it denies, and others may follow.
         brings_denial = voter.user_id == case.submitter_id or judged_before.verdict not in DENIALS
-        if judgement.verdict in DENIALS and brings_denial:
-            raise denied(judgement, vote_submission.version.activity_type, activity.id)
-        lacks_proofs = deciding.lacks_proofs(case, organization, judgement)
+        if decision.verdict in DENIALS and brings_denial:
+            raise denied(decision, vote_submission.version.activity_type, activity.id)
+        lacks_proofs = authorization.lacks_proofs(case, organization, decision)
         # The same approval once more asks what the rules say now.
-        if repeats and _status_judged(activity, judgement, lacks_proofs=lacks_proofs) is activity.status:
+        if repeats and _status_judged(activity, decision, lacks_proofs=lacks_proofs) is activity.status:
             return None
-        told = recorded(judgement, authenticators_needed=lacks_proofs)
+        told = recorded(decision, authenticators_needed=lacks_proofs)
         said = self._said(told, activity.id, vote.id, organization.id, now_ms)
-        return await self._moved(activity, case, organization, judgement, said, lacks_proofs=lacks_proofs)
+        return await self._moved(activity, case, organization, decision, said, lacks_proofs=lacks_proofs)
 
     async def _moved(
         self,
         activity: Activity,
         case: Case,
         organization: Organization,
-        judgement: Judgement,
+        decision: Decision,
         said: Evaluation,
         *,
         lacks_proofs: bool,
     ) -> Commit:
-        """The activity in the status that the judgement leads to, executed if it may be."""
-        event, outcome, failure = _event_judged(judgement, lacks_proofs=lacks_proofs), None, None
+        """The activity in the status that the decision leads to, executed if it may be."""
+        event, outcome, failure = _event_judged(decision, lacks_proofs=lacks_proofs), None, None
         if event is Event.EXECUTED:
             event, outcome, failure = await self._event(activity, case, organization)
         activity = replace(activity, status=states.after(activity.status, event), failure=failure)
@@ -242,14 +244,17 @@ class Decisions:
             return None
         return await operation.gather(Gathering(organization, self._store), intent)
 
-    async def case_of(self, activity: Activity, organization: Organization) -> Case:
-        """An activity on record, as a case to decide on now."""
+    async def case_of(self, activity: Activity, organization: Organization, user_id: str | None = None) -> Case:
+        """An activity on record, as a case to decide on now; with the MFA conditions of this user, too."""
         activity, now_ms = self.now(activity), self._clock.now_ms()
         operation = self._catalogue.of_type(activity.type)
         assert isinstance(operation, ActivityOperation), activity.type
         version = operation.version_of(activity.type)
         assert version is not None, activity.type
         _, intent = recorded_request(version, activity.request)
+        proofs = authorization.counted_proofs(activity, organization)
+        user_ids = {activity.submitter_id, user_id or "", *[proof.user_id for proof in proofs]}
+        users = [organization.users[each] for each in user_ids if each in organization.users]
         gathered = missing = None
         try:
             gathered = await self._gathered(operation, version.upgrade(intent), organization)
@@ -261,9 +266,11 @@ class Decisions:
             activity_type=activity.type,
             operation=operation,
             intent=intent,
+            policies=await self._policy_sets.of(organization, users),
             submitter_id=activity.submitter_id,
+            submitted_at_ms=activity.created_at_ms,
             identities=activity.identities,
-            proofs=deciding.counted_proofs(activity, organization),
+            proofs=proofs,
             now_ms=now_ms,
             gathered=gathered,
             missing=missing,
@@ -271,25 +278,24 @@ class Decisions:
 
     def now(self, activity: Activity) -> Activity:
         """The activity as it is now: approvals lapse without anybody's doing."""
-        return deciding.at(activity, self._clock.now_ms(), self._rules.approvals_last_ms)
+        return authorization.at(activity, self._clock.now_ms(), self._rules.approvals_last_ms)
 
     def may_vote(self, case: Case, organization: Organization, user_id: str) -> bool:
         """Whether this user of the organization may vote on an open activity."""
-        return deciding.may_approve(case, organization, user_id, fail_closed=self._rules.fail_closed)
+        return authorization.may_approve(case, organization, user_id, self._rules.authorization)
 
     @staticmethod
     def lacks_proofs(case: Case, organization: Organization, user_id: str) -> bool:
         """Whether this user's approval waits for further proofs by that user."""
-        found = deciding.mfa_status(case, organization, user_id)
-        return found is not None and not found.satisfied
+        return authorization.lacks_mfa_proofs(case, organization, user_id)
 
-    def _judged(self, case: Case, organization: Organization) -> Judgement:
-        return deciding.judged(case, organization, fail_closed=self._rules.fail_closed)
+    def _judged(self, case: Case, organization: Organization) -> Decision:
+        return authorization.authorize_activity(case, organization, self._rules.authorization)
 
     def _said(
-        self, judgement: Judgement, activity_id: str, vote_id: str, organization_id: str, now_ms: int
+        self, decision: Decision, activity_id: str, vote_id: str, organization_id: str, now_ms: int
     ) -> Evaluation:
-        return deciding.evaluation(self._new_id(), activity_id, vote_id, organization_id, judgement, now_ms)
+        return authorization.evaluation(self._new_id(), activity_id, vote_id, organization_id, decision, now_ms)
 
     def _vote(
         self,
@@ -330,15 +336,15 @@ def execution_of(
     )
 
 
-def _event_judged(judgement: Judgement, *, lacks_proofs: bool) -> Event:
+def _event_judged(decision: Decision, *, lacks_proofs: bool) -> Event:
     """Where the rules lead to, if an execution that they allow succeeds."""
     if lacks_proofs:
         return Event.LACKS_AUTHENTICATORS
-    return Event.EXECUTED if judgement.verdict is Verdict.ALLOW else Event.LACKS_CONSENSUS
+    return Event.EXECUTED if decision.verdict is Verdict.ALLOW else Event.LACKS_CONSENSUS
 
 
-def _status_judged(activity: Activity, judgement: Judgement, *, lacks_proofs: bool) -> ActivityStatus:
-    return states.after(activity.status, _event_judged(judgement, lacks_proofs=lacks_proofs))
+def _status_judged(activity: Activity, decision: Decision, *, lacks_proofs: bool) -> ActivityStatus:
+    return states.after(activity.status, _event_judged(decision, lacks_proofs=lacks_proofs))
 
 
 def _passes(refused: ServiceError) -> bool:

@@ -26,6 +26,7 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.decisions import Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.ports import Identities, Sealed, Signer
@@ -154,7 +155,11 @@ def rules_of(settings: Settings) -> Rules:
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        fail_closed=settings.deny_policies_fail_closed,
+        authorization=AuthorizationSettings(
+            deny_policies_fail_closed=settings.deny_policies_fail_closed,
+            refuse_raw_payloads=settings.refuse_raw_payloads,
+        ),
+        policy_characters_cached=settings.policy_characters_cached,
     )
 
 
