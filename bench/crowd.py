@@ -22,7 +22,7 @@ from keystead.organizations.lookups import lookups
 from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.rows import of_founding
-from keystead.storage.steps import Row
+from keystead.storage.write_set import Row
 
 WALLETS = 2
 

@@ -13,13 +13,13 @@ from contextlib import closing
 import asyncpg
 
 from keystead.storage.open import sqlite_path
-from keystead.storage.steps import Row
+from keystead.storage.write_set import Row
 
 Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""
 
 _LOCK_WAIT_S = 30.0
-_SHARED = "shared_body"
+_SHARED = "snapshot"
 
 
 def write(database_url: str, batches: Iterable[Batch]) -> None:

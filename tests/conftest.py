@@ -13,16 +13,16 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.keys.custody import TokenKeyName
+from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.token_key import create_token_key
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer
 from tests.support.callers import Caller
 from tests.support.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.support.issuers import ISSUER, taking_tokens, write_keys_file
-from tests.support.organization_fixtures import Furniture, furnish
+from tests.support.organization_fixtures import RecordIds, create_records
 from tests.support.postgres import PostgresServer, running_postgres
-from tests.support.servers import Installation, Server, found_installation, running
+from tests.support.servers import Installation, Server, bootstrap_installation, running
 from tests.support.softhsm import made_token
 
 pytest_plugins = ["pytester"]
@@ -91,7 +91,7 @@ def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
 @pytest.fixture(scope="session")
 def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
-    installation = found_installation(make_database())
+    installation = bootstrap_installation(make_database())
     folder = tmp_path_factory.mktemp("server")
     with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
@@ -101,7 +101,7 @@ def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A shared server over SQLite, for what no database makes a difference to."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     folder = tmp_path_factory.mktemp("server")
     with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared
@@ -121,15 +121,15 @@ def database(server: Server) -> Database:
 
 
 @pytest.fixture(scope="session")
-def furniture(server: Server) -> Furniture:
+def record_ids(server: Server) -> RecordIds:
     """One record of each kind in the shared server's organization."""
-    return furnish(server.caller)
+    return create_records(server.caller)
 
 
 @pytest.fixture
 def installation(make_database: MakeDatabase) -> Iterator[Installation]:
     """A founded database of the test's own."""
-    installation = found_installation(make_database())
+    installation = bootstrap_installation(make_database())
     yield installation
     installation.database.close()
 

@@ -26,7 +26,7 @@ READERS = {
     "hpke": ["tests.keys.test_bundles"],
     "signing": ["tests.operations.test_signing_vectors"],
     "stamps": ["tests.server.test_stamp_vectors"],
-    "tron": ["tests.chains.transactions.test_tron"],
+    "tron": ["tests.chains.tron.test_tron"],
 }
 NO_CASES = {"how", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
 """What the cases have in common."""

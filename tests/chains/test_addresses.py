@@ -26,11 +26,12 @@ from hypothesis import strategies as st
 
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses import address, caip2_prefix, require_encodable
-from keystead.chains.curves import PublicKey, public_key
+from keystead.chains.addresses.formats import address, caip2_prefix, require_encodable
+from keystead.chains.curves import PublicKey
 from keystead.chains.paths import parse_path
 from keystead.keys.derivation import derive_private_key
 from keystead.keys.mnemonic import seed_from_mnemonic
+from keystead.keys.public_keys import public_key
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 

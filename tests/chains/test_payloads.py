@@ -14,7 +14,7 @@ from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncodi
 from keystead.api.errors import InvalidRequest
 from keystead.chains.payloads import check_combination, read_payload, scheme_of
 from keystead.chains.signatures import SignatureScheme
-from tests.chains.transactions.signing_vectors import SIGNING
+from tests.chains.signing_vectors import SIGNING
 
 K1, P256, ED = Curve.SECP256K1, Curve.P256, Curve.ED25519
 HEX, UTF8 = PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8

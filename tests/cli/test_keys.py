@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from keystead.cli.banner import development_banner
+from keystead.cli.development_folder import DevelopmentFolder
 from keystead.client.credentials import Credentials
 from keystead.pipeline.ports import BundleSigner
 from keystead.stamps.signing import generate_api_key
@@ -31,6 +32,19 @@ def test_bundle_signer_is_what_the_server_tells(
     assert (len(signing), len(composite), signing[0], composite[0]) == (65, 130, 4, 4)
     assert composite.endswith(signing)
     assert told["compositePublicKey"] == told["compositePublicKey"].lower()
+
+
+def test_bundle_signer_of_a_development_folder(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Needs no argument where `keystead dev` keeps its data."""
+    monkeypatch.chdir(tmp_path)
+    with DevelopmentFolder(Path(".keystead")) as folder:
+        folder.prepare("a seed")
+    printed = terminal.run("keys", "bundle-signer")
+    assert (printed.code, printed.err) == (0, "")
+    assert json.loads(printed.out) == json.loads(terminal.run("keys", "bundle-signer", "--data", ".keystead").out)
+    assert (tmp_path / ".keystead" / ".gitignore").read_text() == "*\n"
 
 
 def test_without_a_database(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

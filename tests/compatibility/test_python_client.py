@@ -138,11 +138,16 @@ def test_create_authenticators_and_get_authenticator(client: Any, user_id: str) 
 
 
 def test_create_oauth_providers(client: Any, user_id: str) -> None:
-    claims = {"iss": "https://accounts.example.com", "sub": str(uuid.uuid4()), "aud": "keystead-tests"}
-    provider = {"providerName": unique("provider"), "oidcClaims": claims}
-    made = client.create_oauth_providers(sdk().CreateOauthProvidersBody(userId=user_id, oauthProviders=[provider]))
+    """A second audience of an identity, by claims beside its token."""
+    subject = str(uuid.uuid4())
+    claims = {"iss": ISSUER.url, "sub": subject, "aud": "keystead-tests"}
+    providers = [
+        {"providerName": unique("provider"), "oidcToken": ISSUER.token(int(time.time()), sub=subject)},
+        {"providerName": unique("provider"), "oidcClaims": claims},
+    ]
+    made = client.create_oauth_providers(sdk().CreateOauthProvidersBody(userId=user_id, oauthProviders=providers))
     held = client.get_oauth_providers(sdk().GetOauthProvidersBody(userId=user_id)).oauthProviders
-    assert [held.subject for held in held if held.providerId == made.providerIds[0]] == [claims["sub"]]
+    assert [held.audience for held in held if held.providerId == made.providerIds[1]] == ["keystead-tests"]
 
 
 def test_create_oauth_providers_by_token(client: Any, user_id: str) -> None:

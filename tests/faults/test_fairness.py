@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
-from keystead.keys.signer import LocalSigner
+from keystead.signer.local import LocalSigner
 from tests.support.callers import SDK_FORM, Caller, unique
 from tests.support.in_process import serving
 from tests.support.servers import Installation

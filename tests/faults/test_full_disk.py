@@ -16,7 +16,7 @@ from tests.support.callers import Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
 from tests.support.load import integrity
 from tests.support.organization_fixtures import interface_params
-from tests.support.servers import Installation, Server, found_installation
+from tests.support.servers import Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 PATH = "/public/v1/submit/create_smart_contract_interface"
@@ -27,7 +27,7 @@ LARGE = json.dumps([{"type": "function", "name": secrets.token_hex(150_000)}])
 @pytest.fixture
 def installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
     """PostgreSQL has a disk of its own, and its errors are those of a database that goes away."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     yield installation
     installation.database.close()
 

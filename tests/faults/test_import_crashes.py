@@ -12,7 +12,7 @@ import httpx
 
 from tests.support.callers import answered, unique
 from tests.support.load import integrity
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, furnish
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, create_records
 from tests.support.servers import Installation, Server
 
 PATH = "/public/v1/submit/import_wallet"
@@ -21,7 +21,7 @@ PATH = "/public/v1/submit/import_wallet"
 def test_kill_while_importing(installation: Installation, start: Callable[..., Server]) -> None:
     chance = random.Random(7)
     server = start(installation)
-    fresh = furnish(server.caller).fresh
+    fresh = create_records(server.caller).fresh
     for _ in range(3):
         caller, name = server.caller, unique("imported")
         body = caller.submit_body(

@@ -16,26 +16,27 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import httpx
 import pytest
 
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
-from keystead.keys.custody import Custody, KeyFile
-from keystead.keys.signer import LocalSigner
+from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitOutcome
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
+from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
-from tests.support.tcp_proxy import Cable, cable_to
+from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
 
 MESSAGE = bytes(range(32))
 TAPROOT_ACCOUNT = ETHEREUM_ACCOUNT | {
@@ -95,18 +96,18 @@ class FileAway(Outage):
 class LineDown(Outage):
     """The line to PostgreSQL breaks."""
 
-    def __init__(self, cable: Cable) -> None:
-        self.url = cable.url
-        self._cable = cable
+    def __init__(self, proxy: TcpProxy) -> None:
+        self.url = proxy.url
+        self._proxy = proxy
 
     def lose_now(self) -> None:
-        self._cable.cut()
+        self._proxy.cut()
 
     def lose_acknowledgement(self, _: pytest.MonkeyPatch) -> None:
-        self._cable.cut_before_answer_of(b"COMMIT;")
+        self._proxy.cut_before_answer_of(b"COMMIT;")
 
     def end(self) -> None:
-        self._cable.mend()
+        self._proxy.mend()
 
 
 @asynccontextmanager
@@ -114,8 +115,8 @@ async def outage_of(installation: Installation, folder: Path) -> AsyncIterator[O
     if isinstance(installation.database, SqliteDatabase):
         yield FileAway(installation.database, folder)
     else:
-        async with cable_to(installation.database.url) as cable:
-            yield LineDown(cable)
+        async with tcp_proxy_to(installation.database.url) as proxy:
+            yield LineDown(proxy)
 
 
 class Serving:
@@ -168,7 +169,7 @@ async def serving(
     service = Service(settings, signer_socket=signer_socket)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)
@@ -210,8 +211,8 @@ async def check_one_outcome(it: Serving, address: str, done: Any, body: bytes) -
     assert [id_ for id_, request in found if bytes(request) == body] == [done["id"]]
     votes = await asyncio.to_thread(rows, installation, "SELECT activity_id FROM vote")
     assert votes.count((done["id"],)) == 1
-    output_key = coincurve.PublicKeyXOnly(witness_program(address))
-    assert output_key.verify(bytes.fromhex("".join(signature_of(done))), MESSAGE)
+    signature = bytes.fromhex("".join(signature_of(done)))
+    assert secp256k1.verifies_schnorr(witness_program(address), signature, MESSAGE)
     async with serving(installation, installation.database.url, it.key_file) as anew:
         assert await anew.signed(body) == done
 
@@ -296,7 +297,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
     """Its successor is asked; the caller notices nothing."""
 
     async def run() -> None:
-        with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+        with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
             async with serving(installation, url, key_file, process.path) as it:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.faults.test_secrets_stay_in import forms, secrets_of
 from tests.support.callers import answered
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, furnish
-from tests.support.servers import Server, found_installation
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, create_records
+from tests.support.servers import Server, bootstrap_installation
 
 CAP_SYS_PTRACE = 19
 
@@ -62,12 +62,12 @@ TOPOLOGIES = {
 def test_workers_never_held_a_secret(
     engine: str, workers: int, key_from: str, request: pytest.FixtureRequest, start: Callable[..., Server]
 ) -> None:
-    installation = found_installation(request.getfixturevalue(f"make_{engine}")())
+    installation = bootstrap_installation(request.getfixturevalue(f"make_{engine}")())
     settings: dict[str, object] = {"workers": workers, "log_level": "debug"}
     if key_from == "environment":
         settings |= {"master_key": installation.master_key.secret_text(), "master_key_file": ""}
     server = start(installation, **settings)
-    furniture = furnish(server.caller)
+    record_ids = create_records(server.caller)
     for number in range(4):
         with httpx.Client(base_url=server.base_url, timeout=60) as fresh:  # each may reach another worker
             caller = installation.caller(fresh)
@@ -75,7 +75,7 @@ def test_workers_never_held_a_secret(
             answered(caller.submit("create_wallet", wallet))
     wanted = {
         f"{name} as {form}": text
-        for name, secret in secrets_of(installation, furniture)
+        for name, secret in secrets_of(installation, record_ids)
         # The root user's key is of this test, and what a caller knows is no matter here. Workers use the password.
         if "root user" not in name and "password" not in name
         for form, text in forms(secret).items()

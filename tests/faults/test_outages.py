@@ -15,7 +15,7 @@ from tests.support.callers import Caller, answered, refusal
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 from tests.support.load import NO_TAG_LIMIT, PATH, Load, check_record, integrity, tag_body
 from tests.support.postgres import PostgresServer, running_postgres
-from tests.support.servers import Installation, Server, found_installation
+from tests.support.servers import Installation, Server, bootstrap_installation
 
 
 def ready_again(server: Server) -> None:
@@ -47,7 +47,7 @@ def test_postgres_crashes_and_returns(own_postgres: PostgresServer, start: Calla
     url = own_postgres.create_database()
     migrate(url)
     database = PostgresDatabase(url)
-    installation = found_installation(database)
+    installation = bootstrap_installation(database)
     server = start(installation, **NO_TAG_LIMIT)
     load = Load([server.caller])
     for end in (own_postgres.kill, own_postgres.stop):
@@ -71,7 +71,7 @@ def test_postgres_crashes_and_returns(own_postgres: PostgresServer, start: Calla
 
 @pytest.fixture
 def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     yield installation
     installation.database.close()
 

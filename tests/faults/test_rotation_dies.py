@@ -15,16 +15,16 @@ import msgspec
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
-from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import PATH, WalletLoad
 from tests.support.callers import answered
-from tests.support.servers import Installation, Server, found_installation, user_with_key
+from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 ORGANIZATIONS = 50
 
@@ -73,7 +73,7 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
         done = rotation.run()
         load.wait_for(10)
     assert done.returncode == 0, done.stderr
-    assert f"All is under master key {new_key.key_id}" in done.stdout
+    assert f"Everything is under master key {new_key.key_id}" in done.stdout
     assert moved() == ORGANIZATIONS
     made = {}
     for body, response in load.answers:
@@ -138,7 +138,7 @@ def check_secrets_open(installation: Installation, key: MasterKey, at_least: int
 
 def test_one_line(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
     """With another's keys, with one key twice, without a key: a line that says so, and exit code 1."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     keys = [tmp_path / name for name in ("fitting", "one", "other")]
     for path, key in zip(keys, (installation.master_key, None, None), strict=True):
         master_key.create(path, key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import msgspec
@@ -17,41 +18,46 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.pipeline.ports import Sealed
-from keystead.server.founding import DEVELOPMENT_MNEMONIC
-from keystead.server.service import BUNDLE_KEY, PROOF_KEY
+from keystead.server.bootstrap import DEVELOPMENT_MNEMONIC
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.packing import unpacked
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import EXAMPLED, example_body, examples_of
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, NOWHERE, SOLANA_ACCOUNT, Furniture, furnish
-from tests.support.servers import Installation, Server, found_installation
+from tests.support.organization_fixtures import (
+    ETHEREUM_ACCOUNT,
+    SOLANA_ACCOUNT,
+    UNKNOWN_IDS,
+    RecordIds,
+    create_records,
+)
+from tests.support.servers import Installation, Server, bootstrap_installation
 
 
 @pytest.fixture
 def development(make_database: MakeDatabase) -> Iterator[Installation]:
     """A development installation: the mnemonic of its wallet is known."""
-    installation = found_installation(make_database(), mode="dev")
+    installation = bootstrap_installation(make_database(), mode="dev")
     yield installation
     installation.database.close()
 
 
-def test_secrets_stay_in(development: Installation, start: Callable[..., Server]) -> None:
-    server = start(development, log_level="debug")
+def test_secrets_stay_in(development: Installation, start: Callable[..., Server], tmp_path: Path) -> None:
+    server = start(development, log_level="debug", **taking_tokens(tmp_path))
     answers: list[bytes] = []
     server.http.event_hooks = {"response": [lambda response: answers.append(response.read())]}
-    furniture = furnish(server.caller)
-    do_everything(server.caller, furniture)
+    record_ids = create_records(server.caller)
+    do_everything(server.caller, record_ids)
     assert server.stop() == 0
     places = {
         "an answer": b"\n".join(answers),
         "the log": server.log.read_bytes(),
-        "the database": b"\n".join(map(unpacked, development.database.values())),
+        "the database": b"\n".join(development.database.values()),
     }
     if isinstance(development.database, SqliteDatabase):
         places["the file"] = development.database.path.read_bytes()
-    secrets = dict(secrets_of(development, furniture))
+    secrets = dict(secrets_of(development, record_ids))
     assert len(secrets) > 12
     assert DEVELOPMENT_MNEMONIC.encode() in secrets.values()
     assert len([name for name in secrets if name.startswith("the mnemonic of")]) > 2
@@ -68,29 +74,29 @@ def test_secrets_stay_in(development: Installation, start: Callable[..., Server]
     assert all(server.caller.organization_id.encode() in content for content in places.values())
 
 
-def do_everything(caller: Caller, furniture: Furniture) -> None:
+def do_everything(caller: Caller, record_ids: RecordIds) -> None:
     """Every example: well stamped, unstamped, wrongly stamped, and with a defect in its body."""
     other = caller.with_key(generate_api_key())
     for operation in EXAMPLED:
         for name in examples_of(operation):
             activity_type = name if operation.activity_types else ""
-            for place in (furniture, NOWHERE):
+            for place in (record_ids, UNKNOWN_IDS):
                 caller.post(operation.path, example_body(caller, operation, place, activity_type), SDK_FORM)
-            body = example_body(caller, operation, furniture, activity_type)
+            body = example_body(caller, operation, record_ids, activity_type)
             caller.http.post(operation.path, content=body)
             other.post(operation.path, body)
             caller.post(operation.path, body.replace(b"organizationId", b"organisationId"))
             caller.post(operation.path, body[:-1])
 
 
-def secrets_of(installation: Installation, furniture: Furniture) -> Iterator[tuple[str, bytes]]:
+def secrets_of(installation: Installation, record_ids: RecordIds) -> Iterator[tuple[str, bytes]]:
     """By name: every secret that this installation has or was ever told."""
     master_key, database = installation.master_key, installation.database
     if isinstance(database, PostgresDatabase):
         yield "the database's password", database.url.split(":")[2].split("@")[0].encode()
     yield "the master key", bytes.fromhex(master_key.secret_text())
     yield "the root user's private key", bytes.fromhex(installation.key.private_key)
-    for name, purpose in ((PROOF_KEY, Purpose.PROOF_KEY), (BUNDLE_KEY, Purpose.BUNDLE_KEY)):
+    for name, purpose in (("proof_key", Purpose.PROOF_KEY), ("bundle_key", Purpose.BUNDLE_KEY)):
         ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{name}'")
         scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), SealContext(purpose))
         yield f"the {purpose}'s first half", scalars[:32]

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from keystead.keys import master_key
-from keystead.keys.custody import TokenKeyName
+from keystead.keys.master_key_source import TokenKeyName
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, new_signer
 from tests.support.callers import answered
-from tests.support.servers import Installation, Server, found_installation
+from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.softhsm import PIN, needs_softhsm
 
 pytestmark = needs_softhsm
@@ -25,7 +25,7 @@ pytestmark = needs_softhsm
 @pytest.fixture
 def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
     """One engine will do: the store does not know what seals."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     yield installation
     installation.database.close()
 

@@ -11,13 +11,13 @@ import pytest
 
 from tests.support.callers import Caller, answered, refusal
 from tests.support.fault_harness import (
-    Company,
     Move,
+    PendingActivity,
     approves,
     at_once,
+    create_pending_activity,
     deletes_policy,
     deletes_user,
-    founded,
     rejects,
     root_user,
     with_another_key,
@@ -66,20 +66,20 @@ RACES = [
 def test_race(race: Race, processes: int, servers: list[Server]) -> None:
     callers = [server.caller for server in servers[:processes]]
     for _ in range(ROUNDS):
-        company = founded(callers, race.people, race.needed)
-        responses = at_once(company, race.moves)
-        check(company, race, responses, [server.caller for server in servers])
+        pending = create_pending_activity(callers, race.people, race.needed)
+        responses = at_once(pending, race.moves)
+        check(pending, race, responses, [server.caller for server in servers])
 
 
-def check(company: Company, race: Race, responses: list[httpx.Response], readers: Sequence[Caller]) -> None:
+def check(pending: PendingActivity, race: Race, responses: list[httpx.Response], readers: Sequence[Caller]) -> None:
     """However the moves fell: one end, and nobody was told anything else."""
-    activity_id = company.activity["id"]
+    activity_id = pending.activity["id"]
     seen = [reader.asked("get_activity", activityId=activity_id)["activity"] for reader in readers]
     end = seen[0]["status"]
     assert {one["status"] for one in seen} == {end}
     assert end in race.ends, end
-    names = Counter(tag["tagName"] for tag in company.root.asked("list_user_tags")["userTags"])
-    assert names[company.tag_name] == (end == COMPLETED)
+    names = Counter(tag["tagName"] for tag in pending.root.asked("list_user_tags")["userTags"])
+    assert names[pending.tag_name] == (end == COMPLETED)
     votes = {vote["userId"]: vote["selection"] for vote in seen[0]["votes"]}
     assert len(votes) == len(seen[0]["votes"])
     assert ("VOTE_SELECTION_REJECTED" in votes.values()) == (end == REJECTED)

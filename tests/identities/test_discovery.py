@@ -24,7 +24,7 @@ DOCUMENT, KEYS = "https://issuer.example/.well-known/openid-configuration", "htt
 T = TypeVar("T")
 
 
-class SetClock:
+class ManualClock:
     def now_ms(self) -> int:
         return NOW_S * 1000
 
@@ -34,7 +34,7 @@ def arriving(answer: httpx.Response) -> httpx.Response:
     return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(answer.content))
 
 
-class World:
+class DiscoveryHarness:
     """An issuer on the network, as `answers` has it, and a server that asks. `seconds` is the monotonic clock."""
 
     def __init__(self, **answers: Callable[[httpx.Request], httpx.Response]) -> None:
@@ -47,7 +47,7 @@ class World:
         self.discovery = Discovery(
             [ISSUER.url], transport=httpx.MockTransport(self._answer), monotonic=lambda: self.seconds
         )
-        self.known = KnownIssuers(SetClock(), discovery=self.discovery)
+        self.known = KnownIssuers(ManualClock(), discovery=self.discovery)
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(str(request.url))
@@ -65,7 +65,7 @@ class World:
     async def proves(self, token: str) -> OidcClaims:
         return await self.known.proven(token, "place")
 
-    def after(self, seconds: float) -> World:
+    def after(self, seconds: float) -> DiscoveryHarness:
         self.seconds += seconds
         return self
 
@@ -78,10 +78,10 @@ def run(awaitable: Awaitable[T]) -> T:
 
 
 def test_the_keys_are_found_and_kept() -> None:
-    world = World()
+    harness = DiscoveryHarness()
     for _ in range(3):
-        assert run(world.proves(ISSUER.token(NOW_S))).sub == "somebody"
-    assert world.asked == [DOCUMENT, KEYS]
+        assert run(harness.proves(ISSUER.token(NOW_S))).sub == "somebody"
+    assert harness.asked == [DOCUMENT, KEYS]
 
 
 def test_an_issuer_whose_name_ends_in_a_slash() -> None:
@@ -96,7 +96,7 @@ def test_an_issuer_whose_name_ends_in_a_slash() -> None:
         )
 
     there = Discovery([named.url], transport=httpx.MockTransport(answer))
-    assert run(KnownIssuers(SetClock(), discovery=there).proven(named.token(NOW_S), "place")).iss == named.url
+    assert run(KnownIssuers(ManualClock(), discovery=there).proven(named.token(NOW_S), "place")).iss == named.url
     assert asked[0] == "https://issuer.example/tenant/.well-known/openid-configuration"
 
 
@@ -104,27 +104,27 @@ def test_an_issuer_whose_name_ends_in_a_slash() -> None:
     "issuer", ["https://evil.example", "https://issuer.example.evil.example", "http://issuer.example"]
 )
 def test_nobody_else_is_asked(issuer: str) -> None:
-    world = World()
+    harness = DiscoveryHarness()
     with pytest.raises(InvalidRequest, match="KEYSTEAD_OIDC_ISSUERS"):
-        run(world.proves(Issuer(url=issuer).token(NOW_S)))
-    assert world.asked == []
+        run(harness.proves(Issuer(url=issuer).token(NOW_S)))
+    assert harness.asked == []
 
 
 def test_a_malformed_token_asks_nobody() -> None:
-    world = World()
+    harness = DiscoveryHarness()
     for token in ("a.b.c", ISSUER.token(NOW_S, header={"alg": "none"})):
         with pytest.raises(InvalidRequest):
-            run(world.proves(token))
-    assert world.asked == []
+            run(harness.proves(token))
+    assert harness.asked == []
 
 
 def test_pinned_keys_are_asked_of_nobody() -> None:
-    world = World()
-    pinned = KnownIssuers(SetClock(), {ISSUER.url: ISSUER.key_set()}, world.discovery)
+    harness = DiscoveryHarness()
+    pinned = KnownIssuers(ManualClock(), {ISSUER.url: ISSUER.key_set()}, harness.discovery)
     assert run(pinned.proven(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
     with pytest.raises(InvalidRequest, match="no such key"):
         run(pinned.proven(ROTATED.token(NOW_S), "place"))
-    assert world.asked == []
+    assert harness.asked == []
 
 
 LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
@@ -144,54 +144,54 @@ LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
 
 @pytest.mark.parametrize(("headers", "seconds"), LIFETIMES.values(), ids=LIFETIMES.keys())
 def test_how_long_keys_are_kept(headers: dict[str, str], seconds: int) -> None:
-    world = World()
-    world.keys_headers = headers
+    harness = DiscoveryHarness()
+    harness.keys_headers = headers
     token = ISSUER.token(NOW_S)
-    run(world.proves(token))
-    run(world.after(seconds - 1).proves(token))
-    assert len(world.asked) == 2
-    run(world.after(1).proves(token))
-    assert len(world.asked) == 4
+    run(harness.proves(token))
+    run(harness.after(seconds - 1).proves(token))
+    assert len(harness.asked) == 2
+    run(harness.after(1).proves(token))
+    assert len(harness.asked) == 4
 
 
 def test_a_rotation() -> None:
     """A token by a key that is not known asks again, but not within a minute; the old key is then gone."""
-    world = World()
-    run(world.proves(ISSUER.token(NOW_S)))
-    world.issuer = ROTATED
+    harness = DiscoveryHarness()
+    run(harness.proves(ISSUER.token(NOW_S)))
+    harness.issuer = ROTATED
     for _ in range(3):
         with pytest.raises(InvalidRequest, match="key 'RSA-2': the issuer has no such key"):
-            run(world.after(19).proves(ROTATED.token(NOW_S)))
-    assert len(world.asked) == 2
-    assert run(world.after(3).proves(ROTATED.token(NOW_S))).iss == ISSUER.url
-    assert len(world.asked) == 4
+            run(harness.after(19).proves(ROTATED.token(NOW_S)))
+    assert len(harness.asked) == 2
+    assert run(harness.after(3).proves(ROTATED.token(NOW_S))).iss == ISSUER.url
+    assert len(harness.asked) == 4
     with pytest.raises(InvalidRequest, match="key 'RSA-1': the issuer has no such key"):
-        run(world.proves(ISSUER.token(NOW_S)))
-    assert len(world.asked) == 4
+        run(harness.proves(ISSUER.token(NOW_S)))
+    assert len(harness.asked) == 4
 
 
 def test_a_bad_signature_asks_nobody_again() -> None:
-    world = World()
+    harness = DiscoveryHarness()
     forged = Issuer(generation=2).token(NOW_S, header={"kid": "RSA-1"})
     for _ in range(3):
         with pytest.raises(InvalidRequest, match="the signature is not the issuer's"):
-            run(world.after(KEPT_MIN_S + 1).proves(forged))
-    assert len(world.asked) == 2
+            run(harness.after(KEPT_MIN_S + 1).proves(forged))
+    assert len(harness.asked) == 2
 
 
 def test_one_question_at_a_time() -> None:
     async def many() -> None:
-        world = World()
-        world.gate = asyncio.Event()
-        waiting = [asyncio.create_task(world.proves(ISSUER.token(NOW_S, sub=str(n)))) for n in range(20)]
+        harness = DiscoveryHarness()
+        harness.gate = asyncio.Event()
+        waiting = [asyncio.create_task(harness.proves(ISSUER.token(NOW_S, sub=str(n)))) for n in range(20)]
         await asyncio.sleep(0.01)
-        assert world.asked == [DOCUMENT]
+        assert harness.asked == [DOCUMENT]
         waiting[0].cancel()  # who asked first may go away: the others get their answer
-        world.gate.set()
+        harness.gate.set()
         done = await asyncio.gather(*waiting, return_exceptions=True)
         assert isinstance(done[0], asyncio.CancelledError)
         assert [one.sub for one in done[1:] if isinstance(one, OidcClaims)] == [str(n) for n in range(1, 20)]
-        assert world.asked == [DOCUMENT, KEYS]
+        assert harness.asked == [DOCUMENT, KEYS]
 
     asyncio.run(many())
 
@@ -248,38 +248,38 @@ def test_an_outage(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Is a 503 that says why, once more without asking for a few seconds, and over when the issuer is back."""
-    world = World(**answers)
+    harness = DiscoveryHarness(**answers)
     for _ in range(2):
         with pytest.raises(Unavailable, match=f"the keys of issuer '{ISSUER.url}' cannot be had now") as refused:
-            run(world.proves(ISSUER.token(NOW_S)))
+            run(harness.proves(ISSUER.token(NOW_S)))
         assert why in refused.value.message
         assert "secret" not in refused.value.message + caplog.text
-    assert world.asked == asked
+    assert harness.asked == asked
     assert [record.__dict__["issuer"] for record in caplog.records] == [ISSUER.url]
-    world.answers |= {"document": world._document, "keys": world._keys}
-    assert run(world.after(PAUSE_S).proves(ISSUER.token(NOW_S))).iss == ISSUER.url
+    harness.answers |= {"document": harness._document, "keys": harness._keys}
+    assert run(harness.after(PAUSE_S).proves(ISSUER.token(NOW_S))).iss == ISSUER.url
 
 
 def test_an_outage_while_keys_are_kept() -> None:
     """Known keys serve for as long as they are fresh, and no longer."""
-    world = World()
-    run(world.proves(ISSUER.token(NOW_S)))
-    world.answers["document"] = answering(500)
-    assert run(world.after(KEPT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
+    harness = DiscoveryHarness()
+    run(harness.proves(ISSUER.token(NOW_S)))
+    harness.answers["document"] = answering(500)
+    assert run(harness.after(KEPT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
     with pytest.raises(Unavailable):
-        run(world.proves(ROTATED.token(NOW_S)))
+        run(harness.proves(ROTATED.token(NOW_S)))
     with pytest.raises(Unavailable):
-        run(world.after(1).proves(ISSUER.token(NOW_S)))
+        run(harness.after(1).proves(ISSUER.token(NOW_S)))
 
 
 def test_a_slow_issuer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "ANSWERS_WITHIN_S", 0.02)
-    world = World()
+    harness = DiscoveryHarness()
 
     async def patient() -> None:
-        world.gate = asyncio.Event()
+        harness.gate = asyncio.Event()
         with pytest.raises(ServiceError, match="it did not answer in time"):
-            await world.proves(ISSUER.token(NOW_S))
+            await harness.proves(ISSUER.token(NOW_S))
 
     asyncio.run(patient())
 

@@ -28,12 +28,12 @@ ISSUER = Issuer()
 OTHER = Issuer(url="https://other.example", generation=2)
 
 
-class SetClock:
+class ManualClock:
     def now_ms(self) -> int:
         return NOW_S * 1000
 
 
-KNOWN = KnownIssuers(SetClock(), {one.url: one.key_set() for one in (ISSUER, OTHER)})
+KNOWN = KnownIssuers(ManualClock(), {one.url: one.key_set() for one in (ISSUER, OTHER)})
 
 
 def proven(token: str, known: KnownIssuers = KNOWN) -> OidcClaims:
@@ -236,7 +236,7 @@ def test_refused(token: str, why: str) -> None:
 
 
 def test_a_server_that_knows_no_issuer_says_so() -> None:
-    assert "KEYSTEAD_OIDC_KEYS_FILE" in refusal(good(), KnownIssuers(SetClock()))
+    assert "KEYSTEAD_OIDC_KEYS_FILE" in refusal(good(), KnownIssuers(ManualClock()))
 
 
 def test_a_key_of_another_curve_does_not_verify_es256() -> None:
@@ -251,5 +251,5 @@ def test_a_key_of_another_curve_does_not_verify_es256() -> None:
     token = compact({"alg": "ES256", "kid": "k"}, ISSUER.claims(NOW_S), sign)
     for curve in ("P-384", "P-256"):
         jwks = {"keys": [jwk | {"crv": curve}, ISSUER.jwk("RSA")]}
-        known = KnownIssuers(SetClock(), {ISSUER.url: KeySet(json.dumps(jwks).encode())})
+        known = KnownIssuers(ManualClock(), {ISSUER.url: KeySet(json.dumps(jwks).encode())})
         assert "no such key for ES256" in refusal(token, known)

@@ -20,7 +20,7 @@ FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").rea
 MADE_AT_S = 1_766_000_000
 
 
-class SetClock:
+class ManualClock:
     def now_ms(self) -> int:
         return MADE_AT_S * 1000
 
@@ -38,7 +38,7 @@ ISSUER = FILE["oidc"]["issuer"]
 
 def _proven(token: str) -> OidcClaims:
     keys = KeySet(json.dumps(FILE["oidc"]["jwks"]).encode())
-    return asyncio.run(KnownIssuers(SetClock(), {ISSUER: keys}).proven(token, "place"))
+    return asyncio.run(KnownIssuers(ManualClock(), {ISSUER: keys}).proven(token, "place"))
 
 
 @pytest.mark.parametrize("name", [name for name in TOKENS if name != "attested-oidc-expired"])

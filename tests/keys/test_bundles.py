@@ -12,15 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
-from keystead.keys.bundles import (
-    MESSAGE_LENGTH_MAX,
-    BundleBroken,
-    BundleKey,
-    open_sealed,
-    read_message,
-    read_target,
-    seal,
-)
+from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message, read_target
+from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed, seal
 from tests.support import bundles
 from tests.support.bundles import Refused
 

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.enums import Curve
-from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.paths import HARDENED, effective_segments, parse_path, path_text
 from keystead.keys import derivation
 from keystead.keys.derivation import KnownParents, derive_private_key
+from keystead.keys.public_keys import public_key
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.api.errors import Internal, InvalidRequest
-from keystead.keys.bundles import read_message
+from keystead.chains.bundle_texts import read_message
 from keystead.keys.importing import read_phrase, read_private_key
 from keystead.keys.material import Phrase
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
-from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     ClientMessage,
@@ -25,6 +24,7 @@ from keystead.pipeline.ports import (
     Sealed,
     StandaloneKey,
 )
+from keystead.signer.local import LocalSigner
 from tests.support import bundles
 
 ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
@@ -105,7 +105,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_a_target_opens_nowhere_else(moved: dict[str, object]) -> None:
-    """Somebody who can write the database gives a user another one's target."""
+    """An attacker who can write the database gives a user another user's target."""
     made = begun()
     with pytest.raises(SealBroken, match="import-target"):
         imported([replace(target(made), **moved)], message(made, JUNK.encode()))

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.errors import Unavailable
-from keystead.keys.custody import KeyFile, TokenKeyName, source_at
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import KeyFile, TokenKeyName, parse_source
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
 from keystead.pipeline.ports import Sealed
@@ -158,7 +158,7 @@ SOURCES = [
 
 @pytest.mark.parametrize(("place", "pin", "source"), SOURCES)
 def test_places(place: str, pin: str, source: object) -> None:
-    assert source_at(place, pin) == source
+    assert parse_source(place, pin) == source
 
 
 BAD_PLACES = {
@@ -174,7 +174,7 @@ BAD_PLACES = {
 @pytest.mark.parametrize(("place", "message"), BAD_PLACES.items())
 def test_bad_places(place: str, message: str) -> None:
     with pytest.raises(MasterKeyError, match=message) as refused:
-        source_at(place)
+        parse_source(place)
     assert "secret" not in str(refused.value)
 
 

@@ -64,6 +64,15 @@ def test_before_gives_the_newer_ones(history: tuple[Caller, list[str]]) -> None:
     assert found == ids[:5]
 
 
+@pytest.mark.parametrize("options", [{}, {"limit": "25"}], ids=str)
+def test_reading_in_parts(options: dict[str, str], history: tuple[Caller, list[str]], caller: Caller) -> None:
+    """A page that is read in several parts is the same page, towards older and towards newer activities."""
+    caller, ids = history
+    limit = int(options.get("limit", "10"))
+    assert pages(caller, paginationOptions=options | {"after": ids[1]}) == ids[2 : 2 + limit]
+    assert pages(caller, paginationOptions=options | {"before": ids[23]}) == ids[max(0, 23 - limit) : 23]
+
+
 def test_walking_through(history: tuple[Caller, list[str]]) -> None:
     caller, ids = history
     walked: list[str] = []
@@ -76,6 +85,7 @@ FILTERS: list[tuple[str, dict[str, list[str]], slice]] = [
     ("one type", {"filterByType": [INTERFACE]}, slice(4, None, 5)),
     ("a type that has no activity", {"filterByType": ["ACTIVITY_TYPE_CREATE_WALLET"]}, slice(0, 0)),
     ("a type that is not answered here", {"filterByType": ["ACTIVITY_TYPE_SIGN_RAW_PAYLOAD"]}, slice(0, 0)),
+    ("a type that nobody knows", {"filterByType": ["ACTIVITY_TYPE_X"]}, slice(0, 0)),
     ("two types", {"filterByType": [TAG, INTERFACE]}, slice(0, None)),
     ("the same type twice", {"filterByType": [INTERFACE, INTERFACE]}, slice(4, None, 5)),
     ("one status", {"filterByStatus": [COMPLETED]}, slice(0, None)),
@@ -103,7 +113,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("both cursors", {"paginationOptions": {"before": "a", "after": "b"}}, "`paginationOptions`"),
     ("unknown cursor", {"paginationOptions": {"after": new_id()}}, "`paginationOptions.after`"),
     ("cursor that is no id", {"paginationOptions": {"before": "first"}}, "`paginationOptions.before`"),
-    ("unknown type", {"filterByType": [TAG, "ACTIVITY_TYPE_X"]}, "`filterByType[1]`"),
+    ("type with a control character", {"filterByType": [TAG, "ACTIVITY\0"]}, "`filterByType[1]`"),
     ("unknown status", {"filterByStatus": ["ACTIVITY_STATUS_X"]}, "`filterByStatus[0]`"),
 ]
 

@@ -12,8 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from keystead.api.enums import Curve, MnemonicLanguage
-from keystead.chains.curves import GROUP_ORDERS, public_key
+from keystead.chains.curves import GROUP_ORDERS
 from keystead.keys.mnemonic import mnemonic_from_entropy
+from keystead.keys.public_keys import public_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params

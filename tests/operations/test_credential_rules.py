@@ -11,7 +11,7 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from tests.support.approval_flows import new_user
 from tests.support.issuers import ISSUER
-from tests.support.organization_harness import Company, Person, public_key
+from tests.support.organization_harness import START_MS, OrganizationHarness, Person, public_key
 from tests.support.passkeys import SoftPasskey
 
 LIMITS = Limits(
@@ -23,9 +23,9 @@ LIMITS = Limits(
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """Ana has a key and a passkey, Ben a key alone."""
-    return Company("Root", Person("Ana", passkey=True), "Ben", root=["Root"], limits=LIMITS)
+    return OrganizationHarness("Root", Person("Ana", passkey=True), "Ben", root=["Root"], limits=LIMITS)
 
 
 def key(label: str = "further", **members: Any) -> dict[str, Any]:
@@ -33,14 +33,18 @@ def key(label: str = "further", **members: Any) -> dict[str, Any]:
 
 
 def provider(subject: str = "s") -> dict[str, Any]:
-    return {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": subject, "aud": "a"}}
+    return {"providerName": "p", "oidcToken": ISSUER.token(START_MS // 1000, "EdDSA", sub=subject)}
 
 
-def token(people: Company, **claims: Any) -> str:
+def by_claims(subject: str = "s", issuer: str = ISSUER.url) -> dict[str, Any]:
+    return {"providerName": "p", "oidcClaims": {"iss": issuer, "sub": subject, "aud": "another"}}
+
+
+def token(people: OrganizationHarness, **claims: Any) -> str:
     return ISSUER.token(people.clock.ms // 1000, **claims)
 
 
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
 def keys(*params: dict[str, Any], who: str = "Ben") -> Asked:
@@ -55,7 +59,7 @@ def providers(*params: dict[str, Any], who: str = "Ben") -> Asked:
     return lambda c: {"userId": c.user_ids[who], "oauthProviders": list(params)}
 
 
-def own_keys(c: Company, who: str) -> list[str]:
+def own_keys(c: OrganizationHarness, who: str) -> list[str]:
     return [one.api_key_id for one in c.user(who).api_keys]
 
 
@@ -137,7 +141,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
     ),
     "token and claims": (
         "create_oauth_providers",
-        lambda c: providers(provider() | {"oidcToken": token(c)})(c),
+        lambda c: providers(by_claims() | {"oidcToken": token(c)})(c),
         400,
         "one of `oidcToken` and `oidcClaims`",
     ),
@@ -152,6 +156,30 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         lambda c: providers(*[{"providerName": "p", "oidcToken": token(c)}] * 2)(c),
         409,
         "oauth provider already exists",
+    ),
+    "claims that nothing proves": (
+        "create_oauth_providers",
+        providers(by_claims()),
+        400,
+        "invalid OIDC claims: field `parameters.oauthProviders[0].oidcClaims`: nothing proves them",
+    ),
+    "claims beside a token of another subject": (
+        "create_oauth_providers",
+        providers(by_claims("eve"), provider("ada")),
+        400,
+        "oauthProviders[0].oidcClaims`: nothing proves them",
+    ),
+    "claims of another issuer beside a token": (
+        "create_oauth_providers",
+        providers(provider("ada"), by_claims("ada", "https://other.example")),
+        400,
+        "oauthProviders[1].oidcClaims`: nothing proves them",
+    ),
+    "a user by claims beside another user's token": (
+        "create_users",
+        lambda c: {"users": [new_user(c) | {"oauthProviders": [one]} for one in (provider(), by_claims())]},
+        400,
+        "users[1].oauthProviders[0].oidcClaims`: nothing proves them",
     ),
     "neither token nor claims": (
         "create_oauth_providers",
@@ -182,7 +210,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before = people.organization
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", name, asked(people))
@@ -202,7 +230,7 @@ OTHERS = {
 
 @pytest.mark.parametrize(("name", "asked"), OTHERS.items(), ids=OTHERS.keys())
 def test_ones_own_without_policy_others_not(name: str, asked: Asked) -> None:
-    people = company()
+    people = harness()
     with pytest.raises(ServiceError) as denied:
         people.submit("Ben", name, asked(people))
     assert denied.value.http_status == 403
@@ -210,7 +238,7 @@ def test_ones_own_without_policy_others_not(name: str, asked: Asked) -> None:
 
 
 def test_a_key_comes_and_goes() -> None:
-    people = company()
+    people = harness()
     made = people.result("Root", "create_api_keys", keys(key("x", expirationSeconds="060"))(people))
     held = people.user("Ben").api_keys[-1]
     assert [held.api_key_id] == made["apiKeyIds"]
@@ -222,7 +250,7 @@ def test_a_key_comes_and_goes() -> None:
 
 
 def test_an_expired_key_is_refused_and_still_shown() -> None:
-    people = company()
+    people = harness()
     people.result("Root", "create_api_keys", keys(key("x", expirationSeconds="60"))(people))
     people.result("Ben", "create_api_keys", keys(key("y", expirationSeconds="60"))(people), key="x")
     people.clock.ms += 60_000
@@ -232,7 +260,7 @@ def test_an_expired_key_is_refused_and_still_shown() -> None:
 
 
 def test_a_key_that_expires_while_its_request_is_under_way() -> None:
-    people = company()
+    people = harness()
     people.result("Root", "create_api_keys", keys(key("x", expirationSeconds="60"))(people))
     caller = people.caller("Ben", "x")
     people.clock.ms += 60_000
@@ -242,7 +270,7 @@ def test_a_key_that_expires_while_its_request_is_under_way() -> None:
 
 
 def test_the_oldest_expiring_key_makes_room() -> None:
-    people = company()
+    people = harness()
     for label in ("1", "2", "3"):
         people.result("Ben", "create_api_keys", keys(key(label, expirationSeconds="900"))(people))
     assert [one.api_key_name for one in people.user("Ben").api_keys] == ["Ben", "2", "3"]
@@ -251,7 +279,7 @@ def test_the_oldest_expiring_key_makes_room() -> None:
 
 
 def test_a_passkey_comes_and_goes() -> None:
-    people = company()
+    people = harness()
     passkey = SoftPasskey()
     params = passkey.params()
     made = people.result("Root", "create_authenticators", passkeys(params)(people))
@@ -278,7 +306,7 @@ def test_a_passkey_comes_and_goes() -> None:
 
 
 def test_an_identity_comes_and_goes() -> None:
-    people = company()
+    people = harness()
     made = people.result("Root", "create_oauth_providers", providers(provider())(people))
     for who in ("Ben", "Ana"):
         with pytest.raises(ServiceError, match="oauth provider already exists"):

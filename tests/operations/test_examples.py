@@ -11,7 +11,7 @@ from tests.support.operation_examples import (
     NEVER_FOUND,
     QUERIES,
     SUBMISSIONS,
-    Furniture,
+    RecordIds,
     submitter,
 )
 
@@ -22,8 +22,8 @@ def test_every_operation_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_query(name: str, caller: Caller, furniture: Furniture) -> None:
-    response = caller.ask(name, **QUERIES[name](furniture))
+def test_query(name: str, caller: Caller, record_ids: RecordIds) -> None:
+    response = caller.ask(name, **QUERIES[name](record_ids))
     if name in NEVER_FOUND:
         assert refusal(response)[0] == 404
     else:
@@ -31,10 +31,10 @@ def test_query(name: str, caller: Caller, furniture: Furniture) -> None:
 
 
 @pytest.mark.parametrize("activity_type", SUBMISSIONS)
-def test_submission(activity_type: str, caller: Caller, furniture: Furniture) -> None:
+def test_submission(activity_type: str, caller: Caller, record_ids: RecordIds) -> None:
     operation = CATALOGUE.of_type(activity_type)
     assert operation is not None
-    parameters, by = SUBMISSIONS[activity_type](furniture), submitter(activity_type, caller)
+    parameters, by = SUBMISSIONS[activity_type](record_ids), submitter(activity_type, caller)
     response = by.submit(operation.name, parameters, SDK_FORM, type=activity_type)
     expected = ANSWERED_WITH_ANOTHER.get(activity_type, "ACTIVITY_STATUS_COMPLETED")
     assert response.json()["activity"]["status"] == expected, response.text

@@ -7,7 +7,7 @@ import pytest
 from keystead.operations import CATALOGUE
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.operation_examples import SUBMISSIONS
-from tests.support.organization_fixtures import Furniture
+from tests.support.organization_fixtures import RecordIds
 
 KEYS = {
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ("createApiKeysIntentV2", "createApiKeysResult"),
@@ -22,6 +22,10 @@ KEYS = {
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": ("createSubOrganizationIntentV7", "createSubOrganizationResultV7"),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": ("createSubOrganizationIntentV6", "createSubOrganizationResultV6"),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": ("createSubOrganizationIntentV5", "createSubOrganizationResultV5"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V4": ("createSubOrganizationIntentV4", "createSubOrganizationResultV4"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V3": ("createSubOrganizationIntentV3", "createSubOrganizationResultV3"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V2": ("createSubOrganizationIntentV2", "createSubOrganizationResult"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION": ("createSubOrganizationIntent", "createSubOrganizationResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V4": ("createUsersIntentV4", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V3": ("createUsersIntentV3", "createUsersResult"),
     "ACTIVITY_TYPE_CREATE_USERS_V2": ("createUsersIntentV2", "createUsersResult"),
@@ -44,11 +48,11 @@ def test_every_operation_of_several_types_is_here() -> None:
 
 
 @pytest.mark.parametrize("activity_type", KEYS)
-def test_type(activity_type: str, caller: Caller, furniture: Furniture) -> None:
+def test_type(activity_type: str, caller: Caller, record_ids: RecordIds) -> None:
     intent_key, result_key = KEYS[activity_type]
     operation = CATALOGUE.of_type(activity_type)
     assert operation is not None
-    parameters = SUBMISSIONS[activity_type](furniture)
+    parameters = SUBMISSIONS[activity_type](record_ids)
     activity = caller.submitted(operation.name, parameters, SDK_FORM, type=activity_type)
     assert activity["type"] == activity_type
     assert activity["intent"] == {intent_key: parameters}
@@ -56,9 +60,9 @@ def test_type(activity_type: str, caller: Caller, furniture: Furniture) -> None:
     assert caller.asked("get_activity", SDK_FORM, activityId=activity["id"])["activity"] == activity
 
 
-def test_an_older_type_makes_what_the_current_one_makes(caller: Caller, furniture: Furniture) -> None:
+def test_an_older_type_makes_what_the_current_one_makes(caller: Caller, record_ids: RecordIds) -> None:
     """A P-256 key, a passkey by its PublicKeyCredential, a tag, an e-mail address."""
-    parameters = SUBMISSIONS["ACTIVITY_TYPE_CREATE_USERS"](furniture)
+    parameters = SUBMISSIONS["ACTIVITY_TYPE_CREATE_USERS"](record_ids)
     made = caller.result("create_users", parameters, type="ACTIVITY_TYPE_CREATE_USERS")
     asked = parameters["users"][0]
     user = caller.asked("get_user", userId=made["userIds"][0])["user"]

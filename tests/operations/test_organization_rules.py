@@ -12,14 +12,14 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import RootQuorum
 from tests.support.approval_flows import new_user
-from tests.support.organization_harness import Company, Person
+from tests.support.organization_harness import OrganizationHarness, Person
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
-def company() -> Company:
-    return Company("Root", "Ana", "Ben", root=["Root"], limits=Limits(users=4))
+def harness() -> OrganizationHarness:
+    return OrganizationHarness("Root", "Ana", "Ben", root=["Root"], limits=Limits(users=4))
 
 
 def quorum(threshold: int, *names: str) -> Asked:
@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before = people.organization
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", name, asked(people))
@@ -76,7 +76,7 @@ def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
 
 
 def test_the_current_quorum_approves_the_next() -> None:
-    people = company()
+    people = harness()
     people.result("Root", "update_root_quorum", quorum(2, "Ana", "Ben", "Ana")(people))
     members = (people.user_ids["Ana"], people.user_ids["Ben"])
     assert people.organization.profile.root_quorum == RootQuorum(2, members)
@@ -90,7 +90,7 @@ def test_the_current_quorum_approves_the_next() -> None:
 
 
 def test_features() -> None:
-    people = company()
+    people = harness()
     on = people.result("Root", "set_organization_feature", {"name": "FEATURE_NAME_WEBHOOK", "value": "https://a"})
     assert on == {"features": [{"name": "FEATURE_NAME_WEBHOOK", "value": "https://a"}]}
     people.result("Root", "set_organization_feature", {"name": "FEATURE_NAME_SMS_AUTH"})
@@ -103,14 +103,14 @@ def test_features() -> None:
 
 
 def test_the_name() -> None:
-    people = company()
+    people = harness()
     made = people.result("Root", "update_organization_name", {"organizationName": "Other"})
     assert made == {"organizationId": people.id, "organizationName": "Other"}
     assert {one.value for one in people.database.lookups[people.id] if not one.holder_id} == {"Other"}
 
 
 def test_a_member_of_the_quorum_who_only_has_a_contact() -> None:
-    people = Company("Root", Person("Ana"), root=["Root"])
+    people = OrganizationHarness("Root", Person("Ana"), root=["Root"])
     people.result("Root", "set_organization_feature", {"name": "FEATURE_NAME_EMAIL_AUTH"})
     user = new_user(people) | {"apiKeys": [], "userEmail": "eve@example.com"}
     (eve,) = people.result("Root", "create_users", {"users": [user]})["userIds"]

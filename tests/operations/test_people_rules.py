@@ -10,15 +10,16 @@ import pytest
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
 from tests.support.approval_flows import new_user
-from tests.support.organization_harness import Company, Person, public_key
+from tests.support.issuers import ISSUER
+from tests.support.organization_harness import OrganizationHarness, Person, public_key
 
 LIMITS = Limits(users=6)
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """Root governs; Ana has two tags and a passkey, Ben one tag and an e-mail address."""
-    people = Company(
+    people = OrganizationHarness(
         "Root",
         Person("Ana", tags=("OPS", "SEC"), passkey=True),
         Person("Ben", tags=("OPS",), email="Ben@Example.com"),
@@ -29,11 +30,11 @@ def company() -> Company:
     return people
 
 
-def ids(people: Company) -> dict[str, str]:
+def ids(people: OrganizationHarness) -> dict[str, str]:
     return {**people.user_ids, **people.tags}
 
 
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
 def users(*members: dict[str, Any]) -> Asked:
@@ -105,7 +106,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before = people.organization
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", name, asked(people))
@@ -116,8 +117,8 @@ def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
 
 
 def test_users_come_with_all_they_have() -> None:
-    people = company()
-    provider = {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": "s", "aud": "a"}}
+    people = harness()
+    provider = {"providerName": "p", "oidcToken": ISSUER.token(people.clock.ms // 1000, sub="s")}
     made = people.result(
         "Root",
         "create_users",
@@ -135,7 +136,7 @@ def test_users_come_with_all_they_have() -> None:
 
 @pytest.mark.parametrize("feature", ["EMAIL_AUTH", "OTP_EMAIL_AUTH", "SMS_AUTH"])
 def test_a_contact_is_a_credential_while_its_login_is_on(feature: str) -> None:
-    people = company()
+    people = harness()
     contact = PHONE if feature == "SMS_AUTH" else EMAIL
     named = {"name": f"FEATURE_NAME_{feature}"}
     people.result("Root", "set_organization_feature", named)
@@ -167,7 +168,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("name", "asked", "changed"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_user_changes(name: str, asked: dict[str, Any], changed: dict[str, Any]) -> None:
-    people = company()
+    people = harness()
     before = people.user("Ben")
     parameters = {"userId": before.user_id, **asked}
     if "userTagIds" in asked:
@@ -183,7 +184,7 @@ def test_a_user_changes(name: str, asked: dict[str, Any], changed: dict[str, Any
 
 
 def test_users_go_with_all_they_had() -> None:
-    people = company()
+    people = harness()
     gone = [people.user_ids["Ana"], people.user_ids["Ben"], people.user_ids["Ana"]]
     assert people.result("Root", "delete_users", {"userIds": gone}) == {"userIds": gone[:2]}
     organization = people.organization

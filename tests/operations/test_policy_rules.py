@@ -15,7 +15,7 @@ from keystead.operations.smart_contract_interfaces import (
 )
 from keystead.organizations.limits import Limits
 from tests.support.operation_examples import ERC20_TRANSFER, IDL
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 LIMITS = Limits(policies=3, contract_interfaces=2, mfa_policies_per_user=2)
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
@@ -23,9 +23,9 @@ ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 PROGRAM = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """With one policy, "first", one MFA policy of Ana's, order 1, and one contract interface, of ADDRESS."""
-    people = Company("Root", "Ana", root=["Root"], limits=LIMITS)
+    people = OrganizationHarness("Root", "Ana", root=["Root"], limits=LIMITS)
     people.policy(name="first", condition="activity.resource == 'WALLET'", notes="n")
     people.result("Root", "create_mfa_policy", mfa(people))
     people.result("Root", "create_smart_contract_interface", interface())
@@ -37,7 +37,7 @@ def policy(name: str = "second", **members: Any) -> dict[str, Any]:
     return {"policyName": name, "effect": "EFFECT_ALLOW"} | members
 
 
-def mfa(people: Company, **members: Any) -> dict[str, Any]:
+def mfa(people: OrganizationHarness, **members: Any) -> dict[str, Any]:
     return {
         "userId": people.user_ids["Ana"],
         "mfaPolicyName": "m",
@@ -56,19 +56,19 @@ def interface(**members: Any) -> dict[str, Any]:
     } | members
 
 
-def only(people: Company, what: str) -> str:
+def only(people: OrganizationHarness, what: str) -> str:
     (id_,) = getattr(people.organization, what)
     return str(id_)
 
 
-def of_ana(people: Company) -> dict[str, Any]:
+def of_ana(people: OrganizationHarness) -> dict[str, Any]:
     (held,) = people.user("Ana").mfa_policies
     return {"userId": people.user_ids["Ana"], "mfaPolicyId": held.mfa_policy_id}
 
 
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 REFUSED: dict[str, tuple[str, Asked, int, str]] = {
-    "a name that is taken": ("create_policy", lambda c: policy("first"), 400, "label must be unique"),
+    "a name that is taken": ("create_policy", lambda c: policy("first"), 400, "policy label must be unique"),
     "a field there is not": (
         "create_policy",
         lambda c: policy(condition="eth.tx.foo == 1"),
@@ -207,7 +207,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before, activities = people.organization, people.activities()
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", name, asked(people))
@@ -235,7 +235,7 @@ UPDATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("asked", "changed"), UPDATES.values(), ids=UPDATES.keys())
 def test_a_policy_changes(asked: dict[str, Any], changed: dict[str, Any]) -> None:
-    people = company()
+    people = harness()
     policy_id = only(people, "policies")
     before = people.organization.policies[policy_id]
     people.result("Root", "update_policy", {"policyId": policy_id, **asked})
@@ -246,7 +246,7 @@ def test_a_policy_changes(asked: dict[str, Any], changed: dict[str, Any]) -> Non
 
 
 def test_policies_are_listed_in_order_of_creation_and_go() -> None:
-    people = company()
+    people = harness()
     made = people.result("Root", "create_policies", {"policies": [policy("z"), policy("a")]})["policyIds"]
     listed = list_policies(people.reading("Ana"), ListPoliciesRequest(organization_id=people.id)).policies
     assert [one.policy_name for one in listed] == ["first", "z", "a"]
@@ -257,7 +257,7 @@ def test_policies_are_listed_in_order_of_creation_and_go() -> None:
 
 
 def test_an_mfa_policy_changes_and_goes() -> None:
-    people = company()
+    people = harness()
     people.result("Root", "create_mfa_policy", mfa(people, order=5))
     first, second = people.user("Ana").mfa_policies
     assert first.notes is None
@@ -277,7 +277,7 @@ def test_an_mfa_policy_changes_and_goes() -> None:
 
 
 def test_interfaces_come_and_go() -> None:
-    people = company()
+    people = harness()
     solana = {"type": "SMART_CONTRACT_INTERFACE_TYPE_SOLANA", "smartContractInterface": IDL}
     people.result("Root", "create_smart_contract_interface", interface(smartContractAddress=PROGRAM, **solana))
     with pytest.raises(ServiceError, match="smart contract interfaces: 2 of 2 are in use"):

@@ -13,18 +13,18 @@ from keystead.api.identifiers import new_id
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, refusal, user_params
 from tests.support.databases import Database
-from tests.support.operation_examples import claims
+from tests.support.example_users import provider_by_claims, provider_by_token
 from tests.support.organization_fixtures import (
     ERC20_TRANSFER,
     ETHEREUM_ACCOUNT,
     IDL,
     SOLANA_ACCOUNT,
-    Furniture,
+    RecordIds,
     interface_params,
 )
 from tests.support.passkeys import SoftPasskey
 
-Make = Callable[[Furniture], dict[str, Any]]
+Make = Callable[[RecordIds], dict[str, Any]]
 
 
 class Case(NamedTuple):
@@ -112,16 +112,16 @@ INTERFACES = [
 
 
 def users(name: str, named: str, status: int = 400, **members: Any) -> Case:
-    def make(_: Furniture) -> dict[str, Any]:
+    def make(_: RecordIds) -> dict[str, Any]:
         return {"users": [user_params(generate_api_key().public_key) | members]}
 
     return Case(name, "create_users", make, named, status)
 
 
 def keys(name: str, named: str, **members: Any) -> Case:
-    def make(furniture: Furniture) -> dict[str, Any]:
+    def make(record_ids: RecordIds) -> dict[str, Any]:
         key = api_key_params(generate_api_key().public_key, expirationSeconds="60") | members
-        return {"userId": furniture.user_id, "apiKeys": [key]}
+        return {"userId": record_ids.user_id, "apiKeys": [key]}
 
     return Case(name, "create_api_keys", make, named)
 
@@ -160,7 +160,12 @@ USERS = [
         "the same identity twice",
         "oauth provider already exists",
         409,
-        oauthProviders=[{"providerName": "p", "oidcClaims": {"iss": "i", "sub": "s", "aud": "a"}}] * 2,
+        oauthProviders=[provider_by_token("twice")] * 2,
+    ),
+    users(
+        "identity by claims that nothing proves",
+        "invalid OIDC claims: field `parameters.users[0].oauthProviders[0].oidcClaims`",
+        oauthProviders=[provider_by_claims()],
     ),
     users(
         "identity without claims and token",
@@ -190,10 +195,10 @@ KEYS = [
 
 
 def passkeys(name: str, **attestation: Any) -> Case:
-    def make(furniture: Furniture) -> dict[str, Any]:
+    def make(record_ids: RecordIds) -> dict[str, Any]:
         params = SoftPasskey().params()
         return {
-            "userId": furniture.user_id,
+            "userId": record_ids.user_id,
             "authenticators": [params | {"attestation": params["attestation"] | attestation}],
         }
 
@@ -268,7 +273,7 @@ OTHERS = [
     Case(
         "identity of an unknown user",
         "create_oauth_providers",
-        lambda _: {"userId": new_id(), "oauthProviders": [{"providerName": "p", "oidcClaims": claims()}]},
+        lambda _: {"userId": new_id(), "oauthProviders": [provider_by_token()]},
         "unable to find user",
         404,
     ),
@@ -295,8 +300,8 @@ def mfa_policy(user_id: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "case", INTERFACES + USERS + KEYS + PASSKEYS + WALLETS + OTHERS, ids=lambda case: case.name
 )
-def test_refused(case: Case, caller: Caller, furniture: Furniture, database: Database) -> None:
+def test_refused(case: Case, caller: Caller, record_ids: RecordIds, database: Database) -> None:
     before = database.counts()
-    status, message = refusal(caller.submit(case.operation, case.parameters(furniture)))
+    status, message = refusal(caller.submit(case.operation, case.parameters(record_ids)))
     assert (status, case.named in message) == (case.status, True), message
     assert database.counts() == before

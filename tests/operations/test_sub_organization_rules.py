@@ -14,21 +14,21 @@ from keystead.organizations.organization import Organization, RootQuorum
 from keystead.pipeline.store import Page
 from tests.support.approval_flows import new_user
 from tests.support.operation_examples import ETHEREUM_ACCOUNT
-from tests.support.organization_harness import Company, public_key
+from tests.support.organization_harness import OrganizationHarness, public_key
 from tests.support.passkeys import SoftPasskey
 
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
-def company() -> Company:
-    return Company("Root", "Ana", "Ben", root=["Root"], limits=Limits(users=4))
+def harness() -> OrganizationHarness:
+    return OrganizationHarness("Root", "Ana", "Ben", root=["Root"], limits=Limits(users=4))
 
 
-def root_user(people: Company, **members: Any) -> dict[str, Any]:
+def root_user(people: OrganizationHarness, **members: Any) -> dict[str, Any]:
     return {name: value for name, value in new_user(people).items() if name != "userTags"} | members
 
 
-def sub(people: Company, *root_users: dict[str, Any], **members: Any) -> dict[str, Any]:
+def sub(people: OrganizationHarness, *root_users: dict[str, Any], **members: Any) -> dict[str, Any]:
     return {
         "subOrganizationName": "below",
         "rootQuorumThreshold": 1,
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Asked, int, str]] = {
 
 @pytest.mark.parametrize(("asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", "create_sub_organization", asked(people))
     assert refused.value.http_status == status
@@ -92,13 +92,13 @@ def test_refused(asked: Asked, status: int, why: str) -> None:
     assert people.activities() == []
 
 
-def child(people: Company) -> Organization:
+def child(people: OrganizationHarness) -> Organization:
     (found,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     return found
 
 
 def test_a_sub_organization_is_founded() -> None:
-    people = company()
+    people = harness()
     made = people.result(
         "Root",
         "create_sub_organization",
@@ -125,7 +125,7 @@ def test_a_sub_organization_is_founded() -> None:
     assert people.organization is people.founding, "the parent is as it was"
 
 
-def founded(people: Company, label: str, name: str = "below") -> str:
+def founded(people: OrganizationHarness, label: str, name: str = "below") -> str:
     params = root_user(people, userName=f"user of {label}", apiKeys=[_key(label)], userEmail=f"{label}@Example.com")
     made: str = people.result("Root", "create_sub_organization", sub(people, params, subOrganizationName=name))[
         "subOrganizationId"
@@ -147,20 +147,20 @@ FOUND_BY = {
 }
 
 
-def listed(people: Company, kind: str | None, value: str | None) -> list[str]:
+def listed(people: OrganizationHarness, kind: str | None, value: str | None) -> list[str]:
     request = ListSuborgsRequest(organization_id=people.id, filter_type=kind, filter_value=value)
     return list(people.run(list_suborgs(people.reading("Ana"), request)).organization_ids)
 
 
 @pytest.mark.parametrize(("kind", "value", "expected"), FOUND_BY.values(), ids=FOUND_BY.keys())
 def test_found_by(kind: str | None, value: str | None, expected: str) -> None:
-    people = company()
+    people = harness()
     ids = {label: founded(people, label) for label in "ab"}
     assert listed(people, kind, value) == [ids[label] for label in expected]
 
 
 def test_it_is_found_by_what_it_has_now() -> None:
-    people = company()
+    people = harness()
     below = founded(people, "a")
     people.user_ids["a"] = next(iter(child(people).users))
     caller = people.caller("a", organization_id=below)
@@ -180,7 +180,7 @@ def test_it_is_found_by_what_it_has_now() -> None:
 
 @pytest.mark.parametrize("exported", [None, False, True])
 def test_a_sub_organization_ends(exported: bool | None) -> None:
-    people = company()
+    people = harness()
     made = people.result(
         "Root",
         "create_sub_organization",
@@ -212,7 +212,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
 
 
 def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
-    people = company()
+    people = harness()
     below = founded(people, "a")
     key = {"privateKeyName": "k", "curve": "CURVE_P256", "privateKeyTags": [], "addressFormats": []}
     people.submit("a", "create_private_keys", {"privateKeys": [key]}, organizationId=below)
@@ -224,7 +224,7 @@ def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
 
 
 def test_there_is_nothing_below_a_sub_organization() -> None:
-    people = company()
+    people = harness()
     below = founded(people, "a")
     with pytest.raises(ServiceError, match="not callable by sub-organizations"):
         people.submit("a", "create_sub_organization", sub(people), organizationId=below)

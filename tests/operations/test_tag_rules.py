@@ -9,15 +9,15 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.limits import Limits
-from tests.support.organization_harness import Company, Person
+from tests.support.organization_harness import OrganizationHarness, Person
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """Root governs; Ana has two tags, Ben one of them; there is room for one more."""
-    people = Company(
+    people = OrganizationHarness(
         "Root",
         Person("Ana", tags=("OPS", "SEC")),
         Person("Ben", tags=("OPS",)),
@@ -28,7 +28,7 @@ def company() -> Company:
     return people
 
 
-def invitation(c: Company, **members: Any) -> dict[str, Any]:
+def invitation(c: OrganizationHarness, **members: Any) -> dict[str, Any]:
     return {
         "receiverUserName": "Eve",
         "receiverUserEmail": "eve@example.com",
@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before = people.organization
     with pytest.raises(ServiceError) as refused:
         people.submit("Root", name, asked(people))
@@ -115,7 +115,7 @@ def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
 
 
 def test_tags() -> None:
-    people = company()
+    people = harness()
     ana, ben = people.user_ids["Ana"], people.user_ids["Ben"]
     made = people.result("Root", "create_user_tag", {"userTagName": "x", "userIds": [ana, ben, ana]})
     tag = made["userTagId"]
@@ -144,7 +144,7 @@ def test_tags() -> None:
 
 
 def test_a_tag_that_a_policy_names_may_go_and_the_policy_then_counts_nobody() -> None:
-    people = company()
+    people = harness()
     people.policy(consensus=f"approvers.any(u, u.tags.contains('{people.tags['SEC']}'))", condition="true")
     people.result("Ana", "create_wallet", {"walletName": "1", "accounts": []})
     people.result("Root", "delete_user_tags", {"userTagIds": [people.tags["SEC"]]})
@@ -155,7 +155,7 @@ def test_a_tag_that_a_policy_names_may_go_and_the_policy_then_counts_nobody() ->
 
 
 def test_invitations() -> None:
-    people = company()
+    people = harness()
     made = people.result("Root", "create_invitations", {"invitations": [invitation(people)] * 2})
     assert list(people.organization.invitations) == made["invitationIds"] or len(made["invitationIds"]) == 2
     gone = {"invitationId": made["invitationIds"][0]}

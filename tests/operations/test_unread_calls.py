@@ -23,7 +23,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from tests.chains.transactions.test_solana_interfaces import ROUTE
+from tests.chains.solana.test_solana_interfaces import ROUTE
 from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
 from tests.support.servers import Server

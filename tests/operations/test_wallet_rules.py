@@ -14,10 +14,10 @@ from keystead.api.records import WalletAccount
 from keystead.organizations.attachments import ChangedAccount
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Put, Version, apply
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 NOBODY = "00000000-0000-7000-8000-ffffffffffff"
-Asked = Callable[[Company], dict[str, Any]]
+Asked = Callable[[OrganizationHarness], dict[str, Any]]
 
 
 def account(path: str = "m/44'/60'/0'/0/0", **members: Any) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def key(name: str, **members: Any) -> dict[str, Any]:
     } | members
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """A wallet `hot` with the account `first`, a wallet `cold` without any; keys `k` (tagged `T`) and `l`."""
-    people = Company("Root", "Ana", "Ben", root=["Root"], limits=Limits(wallets=3, private_keys=4))
+    people = OrganizationHarness("Root", "Ana", "Ben", root=["Root"], limits=Limits(wallets=3, private_keys=4))
     hot = {"walletName": "hot", "accounts": [account(name="first"), account("m/44'/60'/0'/0/1")]}
     people.submit("Root", "create_wallet", hot)
     people.submit("Root", "create_wallet", {"walletName": "cold", "accounts": []})
@@ -54,28 +54,28 @@ def company() -> Company:
     return people
 
 
-def wallet_id(people: Company, name: str) -> str:
+def wallet_id(people: OrganizationHarness, name: str) -> str:
     return next(one.wallet_id for one in people.organization.wallets.values() if one.wallet_name == name)
 
 
-def key_id(people: Company, name: str) -> str:
+def key_id(people: OrganizationHarness, name: str) -> str:
     keys = people.organization.private_keys.values()
     return next(one.private_key_id for one in keys if one.private_key_name == name)
 
 
-def tag_id(people: Company, name: str) -> str:
+def tag_id(people: OrganizationHarness, name: str) -> str:
     return next(tag_id for tag_id, tag in people.organization.tags.items() if tag.tag_name == name)
 
 
-def accounts(people: Company) -> list[WalletAccount]:
+def accounts(people: OrganizationHarness) -> list[WalletAccount]:
     return [one.account for one in people.database.accounts[people.id]]
 
 
-def account_id(people: Company, index: int) -> str:
+def account_id(people: OrganizationHarness, index: int) -> str:
     return accounts(people)[index].wallet_account_id
 
 
-def more(people: Company, *asked: dict[str, Any], **members: Any) -> dict[str, Any]:
+def more(people: OrganizationHarness, *asked: dict[str, Any], **members: Any) -> dict[str, Any]:
     return {"walletId": wallet_id(people, "hot"), "accounts": list(asked), **members}
 
 
@@ -264,7 +264,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
 
 @pytest.mark.parametrize(("name", "asked", "status", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
-    people = company()
+    people = harness()
     before, held = people.organization, accounts(people)
     done = people.activities()
     with pytest.raises(ServiceError) as refused:
@@ -276,7 +276,7 @@ def test_refused(name: str, asked: Asked, status: int, why: str) -> None:
 
 
 def test_more_accounts_of_a_wallet() -> None:
-    people = company()
+    people = harness()
     before = people.organization
     asked = [account("m/1", name="second"), account("m/1", addressFormat="ADDRESS_FORMAT_COMPRESSED")]
     made = people.result("Root", "create_wallet_accounts", more(people, *asked))
@@ -290,7 +290,7 @@ def test_more_accounts_of_a_wallet() -> None:
 
 def test_accounts_that_are_not_kept() -> None:
     """Their addresses are told, of a path that is taken, too; nothing changes."""
-    people = company()
+    people = harness()
     before, held = people.organization, accounts(people)
     asked = more(people, account(name="first"), account("m/7"), persist=False)
     made = people.result("Root", "create_wallet_accounts", asked)
@@ -301,7 +301,7 @@ def test_accounts_that_are_not_kept() -> None:
 
 
 def test_names_come_free_again() -> None:
-    people = company()
+    people = harness()
     first = {"walletAccountId": account_id(people, 0), "name": "renamed"}
     people.result("Root", "update_wallet_account_name", first)
     people.result("Root", "update_wallet_account_name", first)  # its own name is no hindrance
@@ -314,7 +314,7 @@ def test_names_come_free_again() -> None:
 
 
 def test_a_deleted_wallet_leaves_nothing() -> None:
-    people = company()
+    people = harness()
     cold, hot = wallet_id(people, "cold"), wallet_id(people, "hot")
     asked = {"walletIds": [hot, hot], "deleteWithoutExport": True}
     assert people.result("Root", "delete_wallets", asked) == {"walletIds": [hot]}
@@ -328,7 +328,7 @@ def test_a_deleted_wallet_leaves_nothing() -> None:
 
 
 def test_a_deleted_account_can_be_derived_again() -> None:
-    people = company()
+    people = harness()
     first, second = accounts(people)
     gone = [first.wallet_account_id]
     asked = {"walletAccountIds": gone, "deleteWithoutExport": True}
@@ -340,7 +340,7 @@ def test_a_deleted_account_can_be_derived_again() -> None:
 
 @pytest.mark.parametrize("exported", ["the account", "its wallet"])
 def test_what_was_exported_may_be_deleted(exported: str) -> None:
-    people = company()
+    people = harness()
     first = people.database.accounts[people.id][0]
     if exported == "the account":
         people.database.accounts[people.id][0] = ChangedAccount(first.account, first.normalized_path, True)
@@ -357,7 +357,7 @@ def test_what_was_exported_may_be_deleted(exported: str) -> None:
 
 
 def test_private_keys() -> None:
-    people = company()
+    people = harness()
     made = people.result(
         "Root", "create_private_keys", {"privateKeys": [key("x", privateKeyTags=[tag_id(people, "T")] * 2)]}
     )
@@ -374,7 +374,7 @@ def test_private_keys() -> None:
 
 
 def test_tags_of_private_keys() -> None:
-    people = company()
+    people = harness()
     k, l_ = key_id(people, "k"), key_id(people, "l")
     changed = {"privateKeyTagId": tag_id(people, "T"), "newPrivateKeyTagName": "U"}  # as a tag of users is called
     people.result(
@@ -388,7 +388,7 @@ def test_tags_of_private_keys() -> None:
 
 
 def test_an_older_type_answers_in_its_own_shape() -> None:
-    people = company()
+    people = harness()
     body = people.body("create_private_keys", {"privateKeys": [key("x")]}, type="ACTIVITY_TYPE_CREATE_PRIVATE_KEYS")
     activity = people.send("Root", "create_private_keys", body)
     ((name, result),) = activity.result.items()
@@ -397,7 +397,7 @@ def test_an_older_type_answers_in_its_own_shape() -> None:
 
 
 def test_policies_over_the_wallets_to_be_deleted() -> None:
-    people = company()
+    people = harness()
     condition = "activity.kind == 'DELETE_WALLETS' && wallets.all(w, w.label == 'cold' && !w.imported)"
     people.policy(name="cold only", consensus="true", condition=condition)
     both = [wallet_id(people, name) for name in ("cold", "hot")]
@@ -410,7 +410,7 @@ def test_policies_over_the_wallets_to_be_deleted() -> None:
 
 def test_what_an_activity_is_about_may_go_before_it_is_allowed() -> None:
     """Then it fails when it is allowed, and until then it can be read and voted on."""
-    people = company()
+    people = harness()
     people.policy(name="two", consensus="approvers.count() >= 2", condition="activity.resource == 'WALLET'")
     asked = {"walletAccountId": account_id(people, 0), "name": "x"}
     waiting = people.submit("Ana", "update_wallet_account_name", asked)
@@ -426,7 +426,7 @@ def test_what_an_activity_is_about_may_go_before_it_is_allowed() -> None:
 
 def test_what_an_activity_needs_is_looked_up_when_it_is_allowed() -> None:
     """The path was free when it was asked for, and is not when the second approval comes."""
-    people = company()
+    people = harness()
     people.policy(name="two", consensus="approvers.count() >= 2", condition="activity.resource == 'WALLET'")
     waiting = people.submit("Ana", "create_wallet_accounts", more(people, account("m/5")))
     people.submit("Root", "create_wallet_accounts", more(people, account("m/5")))

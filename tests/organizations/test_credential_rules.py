@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,10 +14,11 @@ from keystead.api.records import ApiKey, Credential, User
 from keystead.organizations.credentials import (
     check_credential_ids_free,
     check_identities_free,
+    check_not_held_by_siblings,
     check_public_keys_free,
     has_lasting_credential,
     new_api_key,
-    new_oauth_provider,
+    new_oauth_providers,
     tokens_of,
     with_api_keys,
     with_authenticators,
@@ -202,25 +204,56 @@ def test_an_identity_once_in_an_organization() -> None:
     assert refused.value.machine_code == "OAUTH_PROVIDER_ALREADY_EXISTS"
 
 
-def test_identity_from_claims() -> None:
-    params = OauthProviderParamsV2(provider_name="p", oidc_claims=OidcClaims(iss="i", sub="s", aud="a"))
-    provider = new_oauth_provider(params, {}, "id", NOW, "place")
-    assert (provider.issuer, provider.subject, provider.audience) == ("i", "s", "a")
+CLAIMS = OidcClaims(iss="i", sub="s", aud="a")
+BY_TOKEN = OauthProviderParamsV2(provider_name="p", oidc_token="t")
+VERIFIED = {"place[1].oidcToken": CLAIMS}
 
 
-def test_identity_from_a_token_or_from_nothing() -> None:
-    """A token counts for what it proved, and for nothing where nobody verified it."""
-    claims = OidcClaims(iss="i", sub="s", aud="a")
-    by_token = OauthProviderParamsV2(provider_name="p", oidc_token="t")
-    provider = new_oauth_provider(by_token, {"place.oidcToken": claims}, "id", NOW, "place")
-    assert (provider.issuer, provider.subject, provider.audience) == ("i", "s", "a")
-    with pytest.raises(InvalidRequest, match=r"`place\.oidcToken`: it was not verified") as refused:
-        new_oauth_provider(by_token, {"elsewhere.oidcToken": claims}, "id", NOW, "place")
+def by_claims(iss: str = "i", sub: str = "s", aud: str = "a") -> OauthProviderParamsV2:
+    return OauthProviderParamsV2(provider_name="p", oidc_claims=OidcClaims(iss=iss, sub=sub, aud=aud))
+
+
+def new_providers(
+    *params: OauthProviderParamsV2, verified: Mapping[str, OidcClaims] = VERIFIED, claims_vouched: bool = False
+) -> list[tuple[str, str, str]]:
+    made = new_oauth_providers(params, verified, lambda: "id", NOW, "place", claims_vouched=claims_vouched)
+    return [(one.issuer, one.subject, one.audience) for one in made]
+
+
+def test_a_token_stands_for_what_it_proved_and_for_nothing_where_nobody_verified_it() -> None:
+    assert new_providers(BY_TOKEN, verified={"place[0].oidcToken": CLAIMS}) == [("i", "s", "a")]
+    with pytest.raises(InvalidRequest, match=r"`place\[0\]\.oidcToken`: it was not verified") as refused:
+        new_providers(BY_TOKEN)
     assert refused.value.machine_code == "INVALID_OIDC_TOKEN"
-    both = OauthProviderParamsV2(provider_name="p", oidc_token="t", oidc_claims=claims)
+
+
+def test_claims_are_proven_by_a_token_of_the_same_issuer_and_subject_beside_them() -> None:
+    assert new_providers(by_claims(aud="b"), BY_TOKEN) == [("i", "s", "b"), ("i", "s", "a")]
+
+
+@pytest.mark.parametrize("params", [by_claims(iss="j"), by_claims(sub="t")], ids=["issuer", "subject"])
+def test_claims_of_another_issuer_or_subject_are_not_proven(params: OauthProviderParamsV2) -> None:
+    with pytest.raises(InvalidRequest, match=r"`place\[0\]\.oidcClaims`: nothing proves them") as refused:
+        new_providers(params, BY_TOKEN)
+    assert refused.value.machine_code == "INVALID_OIDC_TOKEN"
+
+
+def test_a_parents_user_vouches_for_claims() -> None:
+    assert new_providers(by_claims(), claims_vouched=True) == [("i", "s", "a")]
+
+
+def test_one_of_token_and_claims() -> None:
+    both = OauthProviderParamsV2(provider_name="p", oidc_token="t", oidc_claims=CLAIMS)
     for neither_or_both in (OauthProviderParamsV2(provider_name="p"), both):
-        with pytest.raises(InvalidRequest, match="`place`: one of"):
-            new_oauth_provider(neither_or_both, {"place.oidcToken": claims}, "id", NOW, "place")
+        with pytest.raises(InvalidRequest, match=r"`place\[0\]`: one of"):
+            new_providers(neither_or_both, claims_vouched=True)
+
+
+def test_what_a_sibling_holds_is_refused() -> None:
+    check_not_held_by_siblings(frozenset({"02aa"}), ["02bb"])
+    with pytest.raises(InvalidRequest, match="credential 02aa is held in another sub-organization") as refused:
+        check_not_held_by_siblings(frozenset({"02aa"}), ["02bb", "02aa"])
+    assert refused.value.machine_code == "CREDENTIAL_CONFLICT"
 
 
 def test_tokens_by_their_fields() -> None:

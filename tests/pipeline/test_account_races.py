@@ -12,7 +12,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.pipeline.activity import Activity
 from tests.pipeline.test_races import at_once, check, request, seeds
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 
 def account(path: str, **members: Any) -> dict[str, Any]:
@@ -24,20 +24,20 @@ def account(path: str, **members: Any) -> dict[str, Any]:
     } | members
 
 
-def company(seed: int) -> tuple[Company, random.Random, str]:
+def harness(seed: int) -> tuple[OrganizationHarness, random.Random, str]:
     chance = random.Random(seed)
-    people = Company("Root", root=["Root"], processes=2, chance=chance)
+    people = OrganizationHarness("Root", root=["Root"], processes=2, chance=chance)
     made = people.result("Root", "create_wallet", {"walletName": "w", "accounts": [account("m/0", name="zero")]})
     return people, chance, made["walletId"]
 
 
-def paths(people: Company) -> list[str]:
+def paths(people: OrganizationHarness) -> list[str]:
     return [one.account.path for one in people.database.accounts[people.id]]
 
 
 @seeds
 def test_one_path_asked_for_twice(seed: int) -> None:
-    people, chance, wallet_id = company(seed)
+    people, chance, wallet_id = harness(seed)
     spellings = [{"walletId": wallet_id, "accounts": [account(path)]} for path in ("m/1", "m/01")]
     sends = [request(people, "Root", "create_wallet_accounts", asked, chance.randrange(2)) for asked in spellings]
     answers = at_once(chance, *sends)
@@ -51,7 +51,7 @@ def test_one_path_asked_for_twice(seed: int) -> None:
 @seeds
 def test_accounts_of_a_wallet_that_is_deleted(seed: int) -> None:
     """Either the accounts went with the wallet, or nobody got any."""
-    people, chance, wallet_id = company(seed)
+    people, chance, wallet_id = harness(seed)
     made, deleted = at_once(
         chance,
         request(
@@ -72,7 +72,7 @@ def test_accounts_of_a_wallet_that_is_deleted(seed: int) -> None:
 
 @seeds
 def test_an_account_deleted_twice(seed: int) -> None:
-    people, chance, _ = company(seed)
+    people, chance, _ = harness(seed)
     (held,) = people.database.accounts[people.id]
     asked = {"walletAccountIds": [held.account.wallet_account_id], "deleteWithoutExport": True}
     sends = [request(people, "Root", "delete_wallet_accounts", asked, process) for process in (0, 1)]
@@ -86,7 +86,7 @@ def test_an_account_deleted_twice(seed: int) -> None:
 
 @seeds
 def test_an_account_renamed_and_deleted(seed: int) -> None:
-    people, chance, _ = company(seed)
+    people, chance, _ = harness(seed)
     (held,) = people.database.accounts[people.id]
     account_id = held.account.wallet_account_id
     deletion = {"walletAccountIds": [account_id], "deleteWithoutExport": True}
@@ -110,7 +110,7 @@ def test_an_account_renamed_and_deleted(seed: int) -> None:
 @seeds
 def test_a_name_taken_twice(seed: int) -> None:
     """By a new wallet and by more accounts of the one there is."""
-    people, chance, wallet_id = company(seed)
+    people, chance, wallet_id = harness(seed)
     answers = at_once(
         chance,
         request(

@@ -9,7 +9,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from tests.support.approval_flows import new_user
 from tests.support.issuers import ISSUER
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
     "the name was taken": ("create_wallet", {"walletName": "taken", "accounts": []}, "label must be unique"),
@@ -21,26 +21,26 @@ FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("operation", "parameters", "why"), FAILING.values(), ids=FAILING.keys())
 def test_what_cannot_be_done_any_more(operation: str, parameters: dict[str, Any], why: str) -> None:
-    company = Company("R1", "R2", "R3", "Dan", root=["R1", "R2", "R3"], threshold=2)
+    harness = OrganizationHarness("R1", "R2", "R3", "Dan", root=["R1", "R2", "R3"], threshold=2)
     if operation == "create_users":
-        parameters = {"users": [new_user(company)]}
+        parameters = {"users": [new_user(harness)]}
     elif operation != "create_wallet":
-        parameters = {**parameters, "userId": company.user_ids["Dan"]}
+        parameters = {**parameters, "userId": harness.user_ids["Dan"]}
     if operation == "create_oauth_providers":
-        token = ISSUER.token(company.clock.ms // 1000)
+        token = ISSUER.token(harness.clock.ms // 1000)
         parameters = {**parameters, "oauthProviders": [{"providerName": "p", "oidcToken": token}]}
-    activity = company.submit("R1", operation, parameters)
-    meanwhile = company.submit("R1", operation, parameters)
+    activity = harness.submit("R1", operation, parameters)
+    meanwhile = harness.submit("R1", operation, parameters)
     if operation == "update_user_name":
-        meanwhile = company.submit("R1", "delete_users", {"userIds": [company.user_ids["Dan"]]})
-    assert company.approve("R2", meanwhile).status is ActivityStatus.COMPLETED
-    before = company.organization
-    failed = company.approve("R3", activity)
+        meanwhile = harness.submit("R1", "delete_users", {"userIds": [harness.user_ids["Dan"]]})
+    assert harness.approve("R2", meanwhile).status is ActivityStatus.COMPLETED
+    before = harness.organization
+    failed = harness.approve("R3", activity)
     assert failed.status is ActivityStatus.FAILED
     assert failed.failure is not None
     assert why in failed.failure.message
     assert failed.failure.code in (3, 5, 6)
     assert failed.result == {}
-    assert company.organization is before
+    assert harness.organization is before
     assert len(failed.votes) == 2
-    assert company.send("R1", operation, activity.request) == failed
+    assert harness.send("R1", operation, activity.request) == failed

@@ -21,13 +21,13 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import PATIENCE
 from keystead.pipeline.ports import AccountRequest, NewWallet
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
-from tests.support.organization_harness import Company, PretendSigner
+from tests.support.organization_harness import FakeSigner, OrganizationHarness
 
 TIMES = int(os.environ.get("KEYSTEAD_TEST_RACES", "60")) // 10
 COMPLETED = ActivityStatus.COMPLETED
 
 
-def always_faster(people: Company) -> Callable[[Commit], None]:
+def always_faster(people: OrganizationHarness) -> Callable[[Commit], None]:
     """Interference by a rival who makes a tag just ahead of each commit, unless the organization is held."""
 
     def interfere(_: Commit) -> None:
@@ -37,7 +37,7 @@ def always_faster(people: Company) -> Callable[[Commit], None]:
     return interfere
 
 
-def make_tag(people: Company) -> None:
+def make_tag(people: OrganizationHarness) -> None:
     """By another process. The first is called "rival 1"."""
     before, now = people.organization, Timestamp.from_ms(people.clock.ms)
     name = f"rival {len(before.tags) + 1}"
@@ -50,14 +50,14 @@ def make_tag(people: Company) -> None:
     assert people.database.write(commit) is CommitOutcome.COMMITTED
 
 
-def company() -> Company:
-    people = Company("Root", "Ana", "Ben", "Cy", root=["Root"])
+def harness() -> OrganizationHarness:
+    people = OrganizationHarness("Root", "Ana", "Ben", "Cy", root=["Root"])
     people.policy(consensus="approvers.count() >= 3", condition="activity.resource == 'WALLET'")
     return people
 
 
 def test_a_submission() -> None:
-    people = company()
+    people = harness()
     people.stores[0].interfere = always_faster(people)
     before = people.stores[0].handed_in
     tag = people.submit("Root", "create_user_tag", {"userTagName": "x", "userIds": []})
@@ -69,7 +69,7 @@ def test_a_submission() -> None:
 
 
 def test_a_vote_that_executes() -> None:
-    people = company()
+    people = harness()
     activity = people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
     people.approve("Ben", activity)
     people.stores[0].interfere = always_faster(people)
@@ -80,7 +80,7 @@ def test_a_vote_that_executes() -> None:
 
 def test_the_activity_is_read_again() -> None:
     """Another's vote that came before the hold counts beside this one."""
-    people = company()
+    people = harness()
     activity = people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
     store, theirs = people.stores[0], list[Commit]()
 
@@ -106,7 +106,7 @@ def test_the_activity_is_read_again() -> None:
 
 
 def test_a_refusal_lets_go() -> None:
-    people = company()
+    people = harness()
     people.stores[0].interfere = always_faster(people)
     with pytest.raises(InvalidRequest, match="rival 3"):
         people.submit("Root", "create_user_tag", {"userTagName": "rival 3", "userIds": []})
@@ -117,15 +117,15 @@ def test_a_refusal_lets_go() -> None:
 @pytest.mark.parametrize("seed", range(TIMES))
 def test_a_steady_load_at_another_process(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deciding takes longer than committing, and longest here: whoever reads what is committed comes too late."""
-    people = Company("Root", root=["Root"], processes=2, chance=random.Random(seed))
-    create_wallet = PretendSigner.create_wallet
+    people = OrganizationHarness("Root", root=["Root"], processes=2, chance=random.Random(seed))
+    create_wallet = FakeSigner.create_wallet
 
-    async def slow(signer: PretendSigner, *, accounts: Sequence[AccountRequest], **call: Any) -> NewWallet:
+    async def slow(signer: FakeSigner, *, accounts: Sequence[AccountRequest], **call: Any) -> NewWallet:
         for _ in range(100 if signer is people.lifecycles[0].decisions._signer else 40):
             await asyncio.sleep(0)
         return await create_wallet(signer, accounts=accounts, **call)
 
-    monkeypatch.setattr(PretendSigner, "create_wallet", slow)
+    monkeypatch.setattr(FakeSigner, "create_wallet", slow)
     caller = people.caller("Root")
 
     async def make(process: int) -> Activity:

@@ -17,14 +17,14 @@ from keystead.api.errors import InvalidRequest, PermissionDenied, Unavailable
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome
 from tests.support.memory_store import MemoryStore
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 Told = Activity | BaseException
 Send = Callable[[], Awaitable[Activity]]
 
 
-def company() -> Company:
-    people = Company("Root", "Ana", "Ben", root=["Root"])
+def harness() -> OrganizationHarness:
+    people = OrganizationHarness("Root", "Ana", "Ben", root=["Root"])
     people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")
     return people
 
@@ -35,7 +35,7 @@ async def handed_in_by(store: MemoryStore, many: int) -> None:
             await asyncio.sleep(0)
 
 
-def on_top_of(people: Company, lost: Send, second: Send) -> Told:
+def on_top_of(people: OrganizationHarness, lost: Send, second: Send) -> Told:
     """The second request's answer, where the first is under way, loses, and is given up when it has lost again."""
     store, doomed = people.stores[0], set[str]()
 
@@ -64,13 +64,13 @@ def on_top_of(people: Company, lost: Send, second: Send) -> Told:
     return asyncio.run(run())
 
 
-def sending(people: Company, who: str, name: str, parameters: dict[str, Any]) -> Send:
+def sending(people: OrganizationHarness, who: str, name: str, parameters: dict[str, Any]) -> Send:
     body, caller = people.body(name, parameters), people.caller(who)
     return lambda: people.sending(caller, name, body)
 
 
 def test_an_activity_that_fails_only_there() -> None:
-    people = company()
+    people = harness()
     tag = {"userTagName": "x", "userIds": []}
     waiting = people.submit("Ana", "create_user_tag", tag)
     approval = {"fingerprint": waiting.fingerprint}
@@ -84,7 +84,7 @@ def test_an_activity_that_fails_only_there() -> None:
 
 
 def test_a_permission_that_is_there_only_there() -> None:
-    people = company()
+    people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_ALLOW", "consensus": "approvers.count() >= 2"}
     answer = on_top_of(
         people,
@@ -95,7 +95,7 @@ def test_a_permission_that_is_there_only_there() -> None:
 
 
 def test_a_denial_that_is_there_only_there() -> None:
-    people = company()
+    people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
     answer = on_top_of(
         people,
@@ -107,7 +107,7 @@ def test_a_denial_that_is_there_only_there() -> None:
 
 
 def test_a_refusal_that_holds_only_there() -> None:
-    people = company()
+    people = harness()
     tag = {"userTagName": "x", "userIds": []}
     answer = on_top_of(
         people,
@@ -118,7 +118,7 @@ def test_a_refusal_that_holds_only_there() -> None:
 
 
 def test_a_caller_who_is_gone_only_there() -> None:
-    people = company()
+    people = harness()
     answer = on_top_of(
         people,
         sending(people, "Root", "delete_users", {"userIds": [people.user_ids["Ben"]]}),
@@ -128,7 +128,7 @@ def test_a_caller_who_is_gone_only_there() -> None:
 
 
 def test_what_does_come_to_be_counts() -> None:
-    people = company()
+    people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
     first = sending(people, "Root", "create_policy", policy)
     second = sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []})
@@ -145,7 +145,7 @@ def test_what_does_come_to_be_counts() -> None:
 
 
 def test_two_servers_execute_one_activity_and_one_of_them_builds_on_its_own() -> None:
-    people = Company("Root", "Ana", "Ben", "Cy", root=["Root"], processes=2)
+    people = OrganizationHarness("Root", "Ana", "Ben", "Cy", root=["Root"], processes=2)
     people.policy(consensus="approvers.count() >= 2", condition="activity.kind == 'CREATE_USER_TAG'")
     waiting = people.submit("Ana", "create_user_tag", {"userTagName": "x", "userIds": []})
     approval = {"fingerprint": waiting.fingerprint}

@@ -13,7 +13,7 @@ from keystead.api.parameters import OidcClaims
 from keystead.identities.issuers import KnownIssuers
 from keystead.pipeline.activity import Activity
 from tests.support.issuers import HOUR_S, ISSUER
-from tests.support.organization_harness import DAY_MS, Company, public_key
+from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 from tests.support.replay import replayed
 
 
@@ -35,29 +35,29 @@ class Watched:
         return await self.known.proven(token, field)
 
 
-def company(threshold: int = 1) -> tuple[Company, Watched]:
+def harness(threshold: int = 1) -> tuple[OrganizationHarness, Watched]:
     watched = Watched()
-    people = Company("R1", "R2", "Ben", root=["R1", "R2"], threshold=threshold, identities=watched)
+    people = OrganizationHarness("R1", "R2", "Ben", root=["R1", "R2"], threshold=threshold, identities=watched)
     watched.known = KnownIssuers(people.clock, {ISSUER.url: ISSUER.key_set()})
     return people, watched
 
 
-def token(people: Company, **claims: Any) -> str:
+def token(people: OrganizationHarness, **claims: Any) -> str:
     return ISSUER.token(people.clock.ms // 1000, **claims)
 
 
-def asked(people: Company, *tokens: str) -> dict[str, Any]:
+def asked(people: OrganizationHarness, *tokens: str) -> dict[str, Any]:
     providers = [{"providerName": "p", "oidcToken": one} for one in tokens]
     return {"userId": people.user_ids["Ben"], "oauthProviders": providers}
 
 
-def subjects(people: Company) -> list[str]:
+def subjects(people: OrganizationHarness) -> list[str]:
     return [provider.subject for provider in people.user("Ben").oauth_providers]
 
 
 def test_what_counts_is_the_submission() -> None:
     """Approved twenty hours after the token expired, with the issuer out of reach."""
-    people, watched = company(threshold=2)
+    people, watched = harness(threshold=2)
     activity = people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
     assert activity.status is ActivityStatus.CONSENSUS_NEEDED
     assert subjects(people) == []
@@ -70,7 +70,7 @@ def test_what_counts_is_the_submission() -> None:
 
 
 def test_approvals_that_lapsed_take_no_token_with_them() -> None:
-    people, _ = company(threshold=2)
+    people, _ = harness(threshold=2)
     activity = people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
     people.clock.ms += DAY_MS
     people.approve("R2", activity)
@@ -80,7 +80,7 @@ def test_approvals_that_lapsed_take_no_token_with_them() -> None:
 
 def test_the_same_bytes_again() -> None:
     """Have their one activity, though their token has expired and its issuer is out of reach."""
-    people, watched = company()
+    people, watched = harness()
     body = people.body("create_oauth_providers", asked(people, token(people)))
     activity = people.send("R1", "create_oauth_providers", body)
     people.clock.ms += 2 * HOUR_S * 1000
@@ -91,7 +91,7 @@ def test_the_same_bytes_again() -> None:
 
 
 def test_an_outage_changes_nothing() -> None:
-    people, watched = company()
+    people, watched = harness()
     before, watched.outage = people.organization, True
     body = people.body("create_oauth_providers", asked(people, token(people)))
     with pytest.raises(Unavailable):
@@ -103,7 +103,7 @@ def test_an_outage_changes_nothing() -> None:
 
 
 def test_a_slow_issuer_holds_up_nobody() -> None:
-    people, watched = company()
+    people, watched = harness()
 
     async def both() -> tuple[Activity, Activity]:
         watched.gate = asyncio.Event()
@@ -124,7 +124,7 @@ def test_a_slow_issuer_holds_up_nobody() -> None:
 
 
 def test_many_tokens_each_in_its_place() -> None:
-    people, watched = company()
+    people, watched = harness()
     ada, eve = token(people, sub="ada"), token(people, sub="eve", aud="another")
     user = {"userName": "new", "apiKeys": [], "authenticators": [], "userTags": []}
     users = [user | {"oauthProviders": [{"providerName": "p", "oidcToken": one}]} for one in (ada, eve)]
@@ -139,14 +139,14 @@ def test_many_tokens_each_in_its_place() -> None:
 
 def test_the_same_token_is_verified_once() -> None:
     """And so refused at once, however often it is there."""
-    people, watched = company()
+    people, watched = harness()
     with pytest.raises(ServiceError, match="already exists"):
         people.submit("R1", "create_oauth_providers", asked(people, *[token(people)] * 10))
     assert len(watched.fields) == 1
 
 
 def test_a_sub_organizations_root_user() -> None:
-    people, _ = company()
+    people, _ = harness()
     user = {"userName": "Ada", "apiKeys": [], "authenticators": []}
     provider = {"providerName": "p", "oidcToken": token(people, sub="ada")}
     parameters = {
@@ -161,7 +161,7 @@ def test_a_sub_organizations_root_user() -> None:
 
 
 def test_who_may_not_is_told_so() -> None:
-    people, _ = company()
+    people, _ = harness()
     parameters = asked(people, token(people)) | {"userId": people.user_ids["R1"]}
     with pytest.raises(PermissionDenied):
         people.submit("Ben", "create_oauth_providers", parameters)
@@ -170,7 +170,7 @@ def test_who_may_not_is_told_so() -> None:
 
 
 def test_a_stale_request_asks_no_issuer() -> None:
-    people, watched = company()
+    people, watched = harness()
     body = people.body("create_oauth_providers", asked(people, token(people)))
     people.clock.ms += DAY_MS
     with pytest.raises(InvalidRequest, match="timestampMs"):
@@ -179,18 +179,19 @@ def test_a_stale_request_asks_no_issuer() -> None:
 
 
 def test_a_request_without_tokens_asks_nobody() -> None:
-    people, watched = company()
+    people, watched = harness()
     key = {"apiKeyName": "k", "publicKey": public_key("k"), "curveType": "API_KEY_CURVE_P256"}
     people.submit("R1", "create_api_keys", {"userId": people.user_ids["Ben"], "apiKeys": [key]})
     claims = {"iss": "https://i", "sub": "s", "aud": "a"}
     by_claims = asked(people) | {"oauthProviders": [{"providerName": "p", "oidcClaims": claims}]}
-    people.submit("R1", "create_oauth_providers", by_claims)
+    with pytest.raises(InvalidRequest, match="nothing proves them"):
+        people.submit("R1", "create_oauth_providers", by_claims)
     assert watched.fields == []
 
 
 def test_the_record_alone_tells_what_was_attached() -> None:
     """Replayed without any issuer."""
-    people, _ = company()
+    people, _ = harness()
     people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
     said = people.database.evaluations[people.id]
     again, _ = people.run(replayed(people.founding, people.activities(), said, people.limits))

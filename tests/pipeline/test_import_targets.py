@@ -12,20 +12,20 @@ from keystead.organizations.import_targets import LASTS_MS, OPEN_MAX, open_targe
 from keystead.organizations.organization import ImportKind
 from keystead.pipeline.activity import Activity
 from tests.support import bundles
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 BUNDLE = bundles.message(b"whatever", bundles.point(bundles.fresh()))
 
 
-def company(**rules: Any) -> Company:
-    return Company("Root", "Ana", "Ben", root=["Root"], **rules)
+def harness(**rules: Any) -> OrganizationHarness:
+    return OrganizationHarness("Root", "Ana", "Ben", root=["Root"], **rules)
 
 
-def begin(people: Company, who: str = "Root", kind: str = "wallet") -> Activity:
+def begin(people: OrganizationHarness, who: str = "Root", kind: str = "wallet") -> Activity:
     return people.submit(who, f"init_import_{kind}", {"userId": people.user_ids[who]})
 
 
-def params(people: Company, who: str = "Root") -> dict[str, Any]:
+def params(people: OrganizationHarness, who: str = "Root") -> dict[str, Any]:
     return {
         "userId": people.user_ids[who],
         "walletName": f"wallet {people.ids.next}",
@@ -34,16 +34,16 @@ def params(people: Company, who: str = "Root") -> dict[str, Any]:
     }
 
 
-def import_(people: Company, who: str = "Root") -> Activity:
+def import_(people: OrganizationHarness, who: str = "Root") -> Activity:
     return people.submit(who, "import_wallet", params(people, who))
 
 
-def left(people: Company, who: str = "Root", kind: ImportKind = ImportKind.WALLET) -> int:
+def left(people: OrganizationHarness, who: str = "Root", kind: ImportKind = ImportKind.WALLET) -> int:
     return len(open_targets(people.organization, people.user_ids[who], kind, people.clock.ms))
 
 
 def test_a_target_goes_with_the_import() -> None:
-    people = company()
+    people = harness()
     begin(people)
     begin(people)
     import_(people)
@@ -57,7 +57,7 @@ def test_a_target_goes_with_the_import() -> None:
 
 @pytest.mark.parametrize(("later_ms", "is_open"), [(LASTS_MS - 10, True), (LASTS_MS, False)])
 def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
-    people = company()
+    people = harness()
     begin(people)
     people.clock.ms += later_ms
     assert left(people) == int(is_open)
@@ -69,7 +69,7 @@ def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
 
 
 def test_what_is_over_goes_when_anybody_begins_another() -> None:
-    people = company()
+    people = harness()
     people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
     begin(people)
     begin(people, kind="private_key")
@@ -79,7 +79,7 @@ def test_what_is_over_goes_when_anybody_begins_another() -> None:
 
 
 def test_the_oldest_gives_way() -> None:
-    people = company()
+    people = harness()
     begin(people, kind="private_key")
     for _ in range(OPEN_MAX):
         begin(people)
@@ -91,7 +91,7 @@ def test_the_oldest_gives_way() -> None:
 
 
 def test_a_refused_import_leaves_the_target() -> None:
-    people = company()
+    people = harness()
     begin(people)
     people.submit("Root", "create_wallet", {"walletName": "taken", "accounts": []})
     with pytest.raises(InvalidRequest, match="label must be unique"):
@@ -100,7 +100,7 @@ def test_a_refused_import_leaves_the_target() -> None:
 
 
 def test_an_import_that_waits_uses_the_target_when_it_is_executed() -> None:
-    people = company()
+    people = harness()
     people.policy(name="imports", consensus="approvers.count() >= 2", condition="activity.kind == 'IMPORT_WALLET'")
     people.policy(
         name="init", consensus="approvers.count() >= 1", condition="activity.kind == 'INIT_IMPORT_WALLET'"
@@ -117,7 +117,7 @@ def test_an_import_that_waits_uses_the_target_when_it_is_executed() -> None:
 
 
 def test_importing_needs_a_policy() -> None:
-    people = company()
+    people = harness()
     with pytest.raises(PermissionDenied, match="permission"):
         begin(people, "Ana")
     with pytest.raises(PermissionDenied, match="permission"):
@@ -126,7 +126,7 @@ def test_importing_needs_a_policy() -> None:
 
 def test_nobody_imports_in_anothers_name() -> None:
     """Refused before any policy is read, so that it waits for nobody; it leaves no record."""
-    people = company()
+    people = harness()
     people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
     for who in ("Root", "Ana"):
         with pytest.raises(PermissionDenied, match="userId"):

@@ -10,16 +10,16 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations.votes import GetMfaStatusRequest, get_mfa_status
 from tests.support.approval_flows import own_key, play
-from tests.support.organization_harness import DAY_MS, Company, Person, public_key
+from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
 
 API_KEY, PASSKEY = {"type": "AUTHENTICATION_TYPE_API_KEY"}, {"type": "AUTHENTICATION_TYPE_PASSKEY"}
 BOTH = [{"any": [API_KEY]}, {"any": [PASSKEY]}]
 WALLETS = "activity.resource == 'WALLET'"
 
 
-def company(**rules: Any) -> Company:
+def harness(**rules: Any) -> OrganizationHarness:
     """Everybody has an API key; Root, Ana and Ben a passkey too. Wallets for all; tags take two; Root decides."""
-    people = Company(
+    people = OrganizationHarness(
         Person("Root", passkey=True),
         Person("Ana", passkey=True),
         Person("Ben", passkey=True),
@@ -32,7 +32,7 @@ def company(**rules: Any) -> Company:
     return people
 
 
-def mfa(people: Company, who: str, steps: list[dict[str, Any]] | None = None, **members: Any) -> str:
+def mfa(people: OrganizationHarness, who: str, steps: list[dict[str, Any]] | None = None, **members: Any) -> str:
     """An MFA policy for this person, made by Root."""
     asked = {
         "userId": people.user_ids[who],
@@ -95,13 +95,13 @@ STORIES = {
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES.keys())
 def test_key_and_passkey(story: str) -> None:
-    people = company()
+    people = harness()
     mfa(people, "Ana")
     play(people, story)
 
 
 def test_a_root_user_too() -> None:
-    people = company()
+    people = harness()
     mfa(people, "Root")
     play(people, "Root create_users: AUTHENTICATORS_NEEDED\nRoot/passkey approves: COMPLETED")
 
@@ -118,7 +118,7 @@ CONDITIONS = {
 
 @pytest.mark.parametrize(("condition", "applies"), CONDITIONS.values(), ids=CONDITIONS.keys())
 def test_condition(condition: str, applies: bool) -> None:
-    people = company()
+    people = harness()
     mfa(people, "Ana", condition=condition)
     play(people, f"Ana create_wallet: {'AUTHENTICATORS_NEEDED' if applies else 'COMPLETED'}")
 
@@ -137,7 +137,7 @@ METHODS: dict[str, tuple[list[dict[str, Any]], str, bool]] = {
 
 @pytest.mark.parametrize(("steps", "who", "met"), METHODS.values(), ids=METHODS.keys())
 def test_one_proof(steps: list[dict[str, Any]], who: str, met: bool) -> None:
-    people = company()
+    people = harness()
     ids = {"own": people.user("Ana").api_keys[0].api_key_id, "other": people.user("Ben").api_keys[0].api_key_id}
     named = [
         {"any": [one | ({"id": ids[one["id"]]} if "id" in one else {}) for one in step["any"]]} for step in steps
@@ -147,7 +147,7 @@ def test_one_proof(steps: list[dict[str, Any]], who: str, met: bool) -> None:
 
 
 def test_the_lowest_order_whose_condition_holds_is_enforced_alone() -> None:
-    people = company()
+    people = harness()
     mfa(people, "Ana", [{"any": [{"type": "AUTHENTICATION_TYPE_EMAIL_OTP"}]}], order=30)
     easy = mfa(people, "Ana", [{"any": [API_KEY]}], order=20)
     mfa(people, "Ana", BOTH, order=10, condition="activity.resource == 'POLICY'")
@@ -157,7 +157,7 @@ def test_the_lowest_order_whose_condition_holds_is_enforced_alone() -> None:
 
 
 def test_proofs_lapse_with_the_approval() -> None:
-    people = company()
+    people = harness()
     mfa(people, "Ana")
     activity = people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
     people.clock.ms += DAY_MS
@@ -168,7 +168,7 @@ def test_proofs_lapse_with_the_approval() -> None:
 
 
 def test_own_credentials_do_not_slip_through_when_proofs_lapse() -> None:
-    people = Company("R1", "R2", Person("Ana", passkey=True), root=["R1", "R2"], threshold=2)
+    people = OrganizationHarness("R1", "R2", Person("Ana", passkey=True), root=["R1", "R2"], threshold=2)
     policy = {
         "userId": people.user_ids["Ana"],
         "mfaPolicyName": "both",
@@ -183,7 +183,7 @@ def test_own_credentials_do_not_slip_through_when_proofs_lapse() -> None:
 
 
 def test_what_the_voters_are_told() -> None:
-    people = company()
+    people = harness()
     policy_id = mfa(people, "Ana")
     activity = people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
     assert people.seen("Ana", activity).can_approve, "with another credential"
@@ -204,7 +204,7 @@ def test_what_the_voters_are_told() -> None:
 
 
 def test_two_policies_of_one_order() -> None:
-    people = company()
+    people = harness()
     mfa(people, "Ana", order=1)
     with pytest.raises(InvalidRequest, match="is the order of the MFA policy"):
         mfa(people, "Ana", order=1)
@@ -212,7 +212,7 @@ def test_two_policies_of_one_order() -> None:
 
 
 def test_a_key_of_a_kind_that_a_login_makes_proves_a_session() -> None:
-    people = company()
+    people = harness()
     mfa(people, "Cy", [{"any": [API_KEY]}, {"any": [API_KEY]}])
     people.result(
         "Root",

@@ -22,8 +22,9 @@ from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.states import is_final
 from keystead.pipeline.store import CommitOutcome
 from tests.support.approval_flows import ASKED
+from tests.support.issuers import ISSUER
 from tests.support.memory_store import by_what_found
-from tests.support.organization_harness import DAY_MS, Company, Person, public_key
+from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
 from tests.support.replay import replayed
 
 LIMITS = Limits(
@@ -71,40 +72,40 @@ class Life(RuleBasedStateMachine):
             Person("Ana", tags=("OPS",)),
             Person("Ben"),
         ]
-        self.company = Company(*people, root=["R1", "R2", "R3"], threshold=threshold, limits=LIMITS)
+        self.harness = OrganizationHarness(*people, root=["R1", "R2", "R3"], threshold=threshold, limits=LIMITS)
         self.ended: dict[str, Activity] = {}
         self.versions = 1
 
     def pick(self, ids: Any, number: int) -> str:
         found = sorted(ids)
-        return found[number % len(found)] if found else self.company.ids()
+        return found[number % len(found)] if found else self.harness.ids()
 
     def user_id(self, number: int) -> str:
-        return self.pick(self.company.organization.users, number)
+        return self.pick(self.harness.organization.users, number)
 
     def submit(self, who: int, name: str, parameters: dict[str, Any]) -> None:
         """By whoever `who` picks, with the first or the last of that user's keys."""
-        company, before = self.company, self.company.organization
+        harness, before = self.harness, self.harness.organization
         user = before.users[self.user_id(who)]
         keys = [
-            key for key in user.api_keys if (key.expires_at_ms or company.clock.ms + DAY_MS) > company.clock.ms + 1
+            key for key in user.api_keys if (key.expires_at_ms or harness.clock.ms + DAY_MS) > harness.clock.ms + 1
         ]
         if not keys:
             return
         label = next(
             each
-            for each in [*KEYS, *company.user_ids]
+            for each in [*KEYS, *harness.user_ids]
             if public_key(each) == keys[-(who % 2)].credential.public_key
         )
         try:
-            activity = company.submit(user.user_name, name, parameters, label)
+            activity = harness.submit(user.user_name, name, parameters, label)
         except ServiceError as refused:
             assert refused.http_status < 500, refused
-            assert company.organization is before
+            assert harness.organization is before
             return
         if activity.status is not ActivityStatus.COMPLETED:
-            assert company.organization is before
-        self.versions += company.organization is not before
+            assert harness.organization is before
+        self.versions += harness.organization is not before
 
     @rule(
         who=picks,
@@ -112,7 +113,7 @@ class Life(RuleBasedStateMachine):
     )
     def asks(self, who: int, name: str) -> None:
         self.submit(
-            who, name, ASKED[name](self.company) if name != "create_users" else {"users": [self.new_user(who)]}
+            who, name, ASKED[name](self.harness) if name != "create_users" else {"users": [self.new_user(who)]}
         )
 
     def new_user(self, number: int, **members: Any) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class Life(RuleBasedStateMachine):
     @rule(who=picks, numbers=few)
     def deletes_users(self, who: int, numbers: list[int]) -> None:
         self.submit(
-            who, "delete_users", {"userIds": [self.user_id(number) for number in numbers] or [self.company.id]}
+            who, "delete_users", {"userIds": [self.user_id(number) for number in numbers] or [self.harness.id]}
         )
 
     @rule(who=picks, number=picks, seconds=st.sampled_from([None, "60", "100000"]))
@@ -150,19 +151,20 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks)
     def deletes_a_key(self, who: int, number: int) -> None:
-        user = self.company.organization.users[self.user_id(number)]
+        user = self.harness.organization.users[self.user_id(number)]
         gone = self.pick([key.api_key_id for key in user.api_keys], number)
         self.submit(who, "delete_api_keys", {"userId": user.user_id, "apiKeyIds": [gone]})
 
     @rule(who=picks, number=picks, subject=picks)
     def attaches_an_identity(self, who: int, number: int, subject: int) -> None:
-        provider = {"providerName": "p", "oidcClaims": {"iss": "https://i", "sub": str(subject), "aud": "a"}}
+        token = ISSUER.token(self.harness.clock.ms // 1000, "EdDSA", sub=str(subject))
+        provider = {"providerName": "p", "oidcToken": token}
         asked = {"userId": self.user_id(number), "oauthProviders": [provider]}
         self.submit(who, "create_oauth_providers", asked)
 
     @rule(who=picks, number=picks)
     def detaches_an_identity(self, who: int, number: int) -> None:
-        user = self.company.organization.users[self.user_id(number)]
+        user = self.harness.organization.users[self.user_id(number)]
         gone = self.pick([one.provider_id for one in user.oauth_providers], number)
         self.submit(who, "delete_oauth_providers", {"userId": user.user_id, "providerIds": [gone]})
 
@@ -173,15 +175,15 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks, into=few)
     def moves_a_tag(self, who: int, number: int, into: list[int]) -> None:
-        tag_id = self.pick(self.company.organization.tags, number)
+        tag_id = self.pick(self.harness.organization.tags, number)
         added = sorted({self.user_id(each) for each in into})
         self.submit(who, "update_user_tag", {"userTagId": tag_id, "addUserIds": added, "removeUserIds": []})
 
     def wallet_id(self, number: int) -> str:
-        return self.pick(self.company.organization.wallets, number)
+        return self.pick(self.harness.organization.wallets, number)
 
     def account_id(self, number: int) -> str:
-        held = self.company.database.accounts.get(self.company.id, [])
+        held = self.harness.database.accounts.get(self.harness.id, [])
         return self.pick([one.account.wallet_account_id for one in held], number)
 
     @rule(who=picks, number=picks, named=st.booleans(), persist=st.sampled_from([True, True, True, False]))
@@ -222,12 +224,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks)
     def deletes_a_private_key(self, who: int, number: int) -> None:
-        gone = self.pick(self.company.organization.private_keys, number)
+        gone = self.pick(self.harness.organization.private_keys, number)
         self.submit(who, "delete_private_keys", {"privateKeyIds": [gone], "deleteWithoutExport": True})
 
     @rule(who=picks, number=picks)
     def deletes_a_tag(self, who: int, number: int) -> None:
-        self.submit(who, "delete_user_tags", {"userTagIds": [self.pick(self.company.organization.tags, number)]})
+        self.submit(who, "delete_user_tags", {"userTagIds": [self.pick(self.harness.organization.tags, number)]})
 
     @rule(
         who=picks,
@@ -241,7 +243,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks)
     def deletes_a_policy(self, who: int, number: int) -> None:
-        self.submit(who, "delete_policy", {"policyId": self.pick(self.company.organization.policies, number)})
+        self.submit(who, "delete_policy", {"policyId": self.pick(self.harness.organization.policies, number)})
 
     @rule(who=picks, number=picks, type_=st.sampled_from(MFA_TYPES))
     def asks_for_proofs(self, who: int, number: int, type_: str) -> None:
@@ -261,37 +263,37 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks, approves=st.sampled_from([True, True, True, True, False]))
     def votes(self, who: int, number: int, approves: bool) -> None:
-        waiting = [one.fingerprint for one in self.company.activities() if not is_final(one.status)]
+        waiting = [one.fingerprint for one in self.harness.activities() if not is_final(one.status)]
         if waiting:
             asked = {"fingerprint": self.pick(waiting, number)}
             self.submit(who, "approve_activity" if approves else "reject_activity", asked)
 
     @rule(number=picks)
     def everybody_approves(self, number: int) -> None:
-        waiting = [one.fingerprint for one in self.company.activities() if not is_final(one.status)]
+        waiting = [one.fingerprint for one in self.harness.activities() if not is_final(one.status)]
         if waiting:
             asked = {"fingerprint": self.pick(waiting, number)}
-            for who in range(len(self.company.organization.users)):
+            for who in range(len(self.harness.organization.users)):
                 self.submit(who, "approve_activity", asked)
-                self.submit(who + len(self.company.organization.users), "approve_activity", asked)
+                self.submit(who + len(self.harness.organization.users), "approve_activity", asked)
 
     @rule(races=st.integers(1, ATTEMPTS - 1))
     def others_are_faster(self, races: int) -> None:
         """Whoever comes next loses so many races, and holds the organization at last."""
         lost = [CommitOutcome.CONFLICT] * races
-        self.company.stores[0].interfere = lambda commit: lost.pop() if lost else None
+        self.harness.stores[0].interfere = lambda commit: lost.pop() if lost else None
 
     @rule(by=st.sampled_from([1_000, 120_000, DAY_MS]))
     def time_goes_on(self, by: int) -> None:
-        self.company.clock.ms += by
+        self.harness.clock.ms += by
 
     @invariant()
     def nobody_holds_it(self) -> None:
-        assert not self.company.database.held
+        assert not self.harness.database.held
 
     @invariant()
     def somebody_governs(self) -> None:
-        organization = self.company.organization
+        organization = self.harness.organization
         quorum = organization.profile.root_quorum
         assert 1 <= quorum.threshold <= len(set(quorum.user_ids)) == len(quorum.user_ids)
         for user_id in quorum.user_ids:
@@ -299,24 +301,24 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def everybody_can_come_back(self) -> None:
-        for user in self.company.organization.users.values():
-            assert can_come_back(user, self.company.organization)
+        for user in self.harness.organization.users.values():
+            assert can_come_back(user, self.harness.organization)
             assert sum(key.expiration_seconds is None for key in user.api_keys) <= 3
             assert sum(key.expiration_seconds is not None for key in user.api_keys) <= 2
-            assert set(user.user_tags) <= set(self.company.organization.tags)
+            assert set(user.user_tags) <= set(self.harness.organization.tags)
 
     @invariant()
     def no_credential_belongs_to_two(self) -> None:
-        users = self.company.organization.users.values()
+        users = self.harness.organization.users.values()
         keys = [key.credential.public_key for user in users for key in user.api_keys]
         identities = [(one.issuer, one.audience, one.subject) for user in users for one in user.oauth_providers]
         for held in (keys, identities):
             assert len(set(held)) == len(held)
-        assert set(keys) == set(self.company.organization.api_key_holders)
+        assert set(keys) == set(self.harness.organization.api_key_holders)
 
     @invariant()
     def accounts_and_secrets_belong_to_what_is_there(self) -> None:
-        organization, database = self.company.organization, self.company.database
+        organization, database = self.harness.organization, self.harness.database
         accounts = database.accounts.get(organization.id, [])
         names = [one.account.name for one in accounts if one.account.name is not None]
         places = [(one.account.wallet_id, one.normalized_path) for one in accounts]
@@ -328,38 +330,38 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def each_vote_counts_once(self) -> None:
-        for activity in self.company.activities():
+        for activity in self.harness.activities():
             voters = [vote.user_id for vote in activity.votes]
             assert len(set(voters)) == len(voters)
 
     @invariant()
     def what_has_ended_stays(self) -> None:
-        for activity in self.company.activities():
+        for activity in self.harness.activities():
             if is_final(activity.status):
                 assert self.ended.setdefault(activity.id, activity) == activity
                 assert (activity.failure is not None) == (activity.status is ActivityStatus.FAILED)
 
     @invariant()
     def each_change_is_one_version(self) -> None:
-        organization = self.company.organization
+        organization = self.harness.organization
         assert organization.version.number == self.versions
         same = founded(organization.id, organization.version, records_of(organization))
         assert same == organization, "its indexes are those of its records"
 
     @invariant()
     def it_is_found_by_what_it_has(self) -> None:
-        database = self.company.database
+        database = self.harness.database
         for organization in database.organizations.values():
             accounts = database.accounts.get(organization.id, [])
             assert database.lookups[organization.id] == by_what_found(organization, accounts)
 
     def teardown(self) -> None:
         """The record of activities, from the beginning, leads to the same organizations."""
-        company = self.company
-        evaluations = company.database.evaluations.get(company.id, [])
-        again, below = company.run(replayed(company.founding, company.activities(), evaluations, LIMITS))
-        assert again == company.organization
-        made = {one.id: one for one in company.database.organizations.values() if one.id != company.id}
+        harness = self.harness
+        evaluations = harness.database.evaluations.get(harness.id, [])
+        again, below = harness.run(replayed(harness.founding, harness.activities(), evaluations, LIMITS))
+        assert again == harness.organization
+        made = {one.id: one for one in harness.database.organizations.values() if one.id != harness.id}
         assert {one.id: one for one in below} == made
         assert all(one.version.number == Version(1, "").number for one in below)
 

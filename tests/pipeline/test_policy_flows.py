@@ -8,16 +8,16 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from tests.support.approval_flows import play
-from tests.support.organization_harness import Company, Person
+from tests.support.organization_harness import OrganizationHarness, Person
 
 KINDS_OF_WALLET = "activity.resource == 'WALLET' && activity.action == 'CREATE'"
 OPS = "approvers.filter(u, u.tags.contains('OPS')).count()"
 SEC = "approvers.filter(u, u.tags.contains('SEC')).count()"
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """Root decides alone. Names and tags in expressions stand for ids, see `expression`."""
-    return Company(
+    return OrganizationHarness(
         "Root",
         Person("Ana", tags=("OPS",)),
         Person("Ben", tags=("OPS", "SEC")),
@@ -26,8 +26,8 @@ def company() -> Company:
     )
 
 
-def expression(company: Company, text: str) -> str:
-    for name, id_ in (company.user_ids | company.tags).items():
+def expression(harness: OrganizationHarness, text: str) -> str:
+    for name, id_ in (harness.user_ids | harness.tags).items():
         text = text.replace(f"'{name}'", f"'{id_}'")
     return text
 
@@ -196,7 +196,7 @@ ONE_OF_ONE = {
 
 @pytest.mark.parametrize(("policies", "story"), ONE_OF_ONE.values(), ids=ONE_OF_ONE.keys())
 def test_with_one_root_user(policies: list[dict[str, str]], story: str) -> None:
-    people = company()
+    people = harness()
     for policy in policies:
         people.policy(**{name: expression(people, text) for name, text in policy.items()})
     play(people, story)
@@ -260,7 +260,7 @@ TWO_OF_THREE: dict[str, tuple[list[dict[str, str]], str]] = {
 
 @pytest.mark.parametrize(("policies", "story"), TWO_OF_THREE.values(), ids=TWO_OF_THREE.keys())
 def test_with_a_quorum_of_two(policies: list[dict[str, str]], story: str) -> None:
-    people = Company("R1", "R2", "R3", "Dan", root=["R1", "R2", "R3"], threshold=2)
+    people = OrganizationHarness("R1", "R2", "R3", "Dan", root=["R1", "R2", "R3"], threshold=2)
     for policy in policies:
         named = {"policyName": "policy", "effect": "EFFECT_ALLOW"} | policy
         asked = people.submit(
@@ -271,7 +271,7 @@ def test_with_a_quorum_of_two(policies: list[dict[str, str]], story: str) -> Non
 
 
 def test_an_approval_sent_again_asks_what_the_rules_say_now() -> None:
-    people = company()
+    people = harness()
     needs_two = {
         "policyName": "two",
         "effect": "EFFECT_ALLOW",

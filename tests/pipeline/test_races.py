@@ -19,7 +19,7 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import CommitOutcome
 from tests.support import bundles
 from tests.support.memory_store import by_what_found
-from tests.support.organization_harness import Company, public_key
+from tests.support.organization_harness import OrganizationHarness, public_key
 
 TIMES = int(os.environ.get("KEYSTEAD_TEST_RACES", "60"))
 COMPLETED, REJECTED = ActivityStatus.COMPLETED, ActivityStatus.REJECTED
@@ -30,23 +30,25 @@ Send = Callable[[], Awaitable[Activity]]
 seeds = pytest.mark.parametrize("seed", range(TIMES))
 
 
-def company(seed: int, consensus: str = "approvers.count() >= 2") -> tuple[Company, random.Random]:
+def harness(seed: int, consensus: str = "approvers.count() >= 2") -> tuple[OrganizationHarness, random.Random]:
     chance = random.Random(seed)
-    people = Company("Root", "Ana", "Ben", "Cy", root=["Root"], processes=2, chance=chance)
+    people = OrganizationHarness("Root", "Ana", "Ben", "Cy", root=["Root"], processes=2, chance=chance)
     people.policy(name="wallets", consensus=consensus, condition=WALLETS)
     return people, chance
 
 
-def wallet_asked_for(people: Company) -> Activity:
+def wallet_asked_for(people: OrganizationHarness) -> Activity:
     return people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
 
 
-def request(people: Company, who: str, name: str, parameters: dict[str, Any], process: int, key: str = "") -> Send:
+def request(
+    people: OrganizationHarness, who: str, name: str, parameters: dict[str, Any], process: int, key: str = ""
+) -> Send:
     body, caller = people.body(name, parameters), people.caller(who, key)
     return lambda: people.sending(caller, name, body, process)
 
 
-def vote(people: Company, who: str, name: str, activity: Activity, process: int) -> Send:
+def vote(people: OrganizationHarness, who: str, name: str, activity: Activity, process: int) -> Send:
     return request(people, who, name, {"fingerprint": activity.fingerprint}, process)
 
 
@@ -66,7 +68,7 @@ def at_once(chance: random.Random, *sends: Send) -> list[Activity | BaseExceptio
     return answers
 
 
-def check(people: Company) -> None:
+def check(people: OrganizationHarness) -> None:
     """What holds whatever the timing was."""
     organization, commits = people.organization, people.database.log
     changes = [one.change for one in commits if one.change is not None]
@@ -84,13 +86,13 @@ def check(people: Company) -> None:
     assert found == by_what_found(organization, people.database.accounts.get(people.id, []))
 
 
-def now(people: Company, activity: Activity) -> Activity:
+def now(people: OrganizationHarness, activity: Activity) -> Activity:
     return people.database.activities[people.id][activity.id]
 
 
 @seeds
 def test_two_approvers(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     activity = wallet_asked_for(people)
     answers = at_once(
         chance,
@@ -106,7 +108,7 @@ def test_two_approvers(seed: int) -> None:
 
 @seeds
 def test_two_approvers_of_three(seed: int) -> None:
-    people, chance = company(seed, "approvers.count() >= 3")
+    people, chance = harness(seed, "approvers.count() >= 3")
     activity = wallet_asked_for(people)
     approvals = [
         vote(people, who, "approve_activity", activity, chance.randrange(2)) for who in ("Ben", "Cy", "Ben")
@@ -120,7 +122,7 @@ def test_two_approvers_of_three(seed: int) -> None:
 
 @seeds
 def test_an_approver_and_a_rejecter(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     activity = wallet_asked_for(people)
     approved, rejected = at_once(
         chance,
@@ -138,7 +140,7 @@ def test_an_approver_and_a_rejecter(seed: int) -> None:
 
 @seeds
 def test_the_policy_goes(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     activity = wallet_asked_for(people)
     (policy_id,) = people.organization.policies
     approved, deleted = at_once(
@@ -158,7 +160,7 @@ def test_the_policy_goes(seed: int) -> None:
 
 @seeds
 def test_the_proposer_goes(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     activity = wallet_asked_for(people)
     approved, deleted = at_once(
         chance,
@@ -177,7 +179,7 @@ def test_the_proposer_goes(seed: int) -> None:
 
 @seeds
 def test_a_voter_goes(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     activity = wallet_asked_for(people)
     approved, deleted = at_once(
         chance,
@@ -192,7 +194,7 @@ def test_a_voter_goes(seed: int) -> None:
 
 @seeds
 def test_a_key_goes_as_it_is_used(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     key = {"apiKeyName": "2", "publicKey": public_key("2"), "curveType": "API_KEY_CURVE_P256"}
     people.result("Root", "create_api_keys", {"userId": people.user_ids["Root"], "apiKeys": [key]})
     gone = {"userId": people.user_ids["Root"], "apiKeyIds": [people.user("Root").api_keys[-1].api_key_id]}
@@ -211,7 +213,7 @@ def test_a_key_goes_as_it_is_used(seed: int) -> None:
 
 @seeds
 def test_the_same_request_everywhere(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     body, caller = people.body("create_wallet", {"walletName": "w", "accounts": []}), people.caller("Root")
     sends = [lambda n=n: people.sending(caller, "create_wallet", body, n % 2) for n in range(6)]
     answers = at_once(chance, *sends)
@@ -222,7 +224,7 @@ def test_the_same_request_everywhere(seed: int) -> None:
 
 @seeds
 def test_two_activities_for_one_name(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     first, second = wallet_asked_for(people), wallet_asked_for(people)
     answers = at_once(
         chance,
@@ -236,7 +238,7 @@ def test_two_activities_for_one_name(seed: int) -> None:
 
 @seeds
 def test_everybody_at_everything_while_commits_fail(seed: int) -> None:
-    people, chance = company(seed, "approvers.count() >= 3")
+    people, chance = harness(seed, "approvers.count() >= 3")
     activities = [wallet_asked_for(people), wallet_asked_for(people)]
     for store in people.stores:
         store.interfere = lambda commit: CommitOutcome.CONFLICT if chance.random() < 0.3 else None
@@ -264,7 +266,7 @@ def test_everybody_at_everything_while_commits_fail(seed: int) -> None:
 
 @seeds
 def test_two_imports_with_one_target(seed: int) -> None:
-    people, chance = company(seed)
+    people, chance = harness(seed)
     user_id = people.user_ids["Root"]
     people.submit("Root", "init_import_wallet", {"userId": user_id})
     bundle = bundles.message(b"whatever", bundles.point(bundles.fresh()))

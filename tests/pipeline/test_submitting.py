@@ -1,4 +1,4 @@
-"""The road of a submission past denials, conflicts, failures and its own twin: done once, or not at all."""
+"""A submission with denials, conflicts, failures and the same bytes at once: executed once, or not at all."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import ATTEMPTS, PATIENCE
 from keystead.pipeline.store import Commit, CommitOutcome
 from tests.support.approval_flows import ASKED, play
-from tests.support.organization_harness import Company
+from tests.support.organization_harness import OrganizationHarness
 
 CONFLICT, DUPLICATE = CommitOutcome.CONFLICT, CommitOutcome.DUPLICATE
 
 
-def company(processes: int = 1) -> Company:
-    return Company("Root", "Ana", root=["Root"], processes=processes)
+def harness(processes: int = 1) -> OrganizationHarness:
+    return OrganizationHarness("Root", "Ana", root=["Root"], processes=processes)
 
 
 def first(many: int, outcome: CommitOutcome | Exception) -> Callable[[Commit], CommitOutcome | Exception | None]:
@@ -30,7 +30,7 @@ def first(many: int, outcome: CommitOutcome | Exception) -> Callable[[Commit], C
 
 
 def test_a_denial_leaves_what_the_rules_said_and_no_activity() -> None:
-    people = company()
+    people = harness()
     policy_id = people.policy(effect="EFFECT_DENY", condition="activity.resource == 'WALLET'")
     before = people.activities()
     with pytest.raises(PermissionDenied) as denied:
@@ -48,7 +48,7 @@ def test_a_denial_leaves_what_the_rules_said_and_no_activity() -> None:
 
 
 def test_each_vote_leaves_what_the_rules_said() -> None:
-    people = Company("Root", "Ana", "Ben", root=["Root"])
+    people = OrganizationHarness("Root", "Ana", "Ben", root=["Root"])
     policy_id = people.policy(consensus="approvers.count() >= 2", condition="activity.resource == 'WALLET'")
 
     def said(activity: Activity) -> list[list[str]]:
@@ -68,7 +68,7 @@ def test_each_vote_leaves_what_the_rules_said() -> None:
 
 
 def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
-    people = company()
+    people = harness()
     people.result("Root", "create_wallet", {"walletName": "w", "accounts": []})
     log = list(people.database.log)
     with pytest.raises(InvalidRequest, match="label must be unique"):
@@ -79,7 +79,7 @@ def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
 @pytest.mark.parametrize("outcome", [CONFLICT, DUPLICATE])
 @pytest.mark.parametrize("many", [1, 2, PATIENCE, ATTEMPTS - 1])
 def test_a_lost_race_is_run_again(outcome: CommitOutcome, many: int) -> None:
-    people = company()
+    people = harness()
     people.stores[0].interfere = first(many, outcome)
     done = people.submit("Root", "create_wallet", {"walletName": "w", "accounts": []})
     assert done.status is ActivityStatus.COMPLETED
@@ -90,7 +90,7 @@ def test_a_lost_race_is_run_again(outcome: CommitOutcome, many: int) -> None:
 
 
 def test_not_for_ever() -> None:
-    people = company()
+    people = harness()
     people.stores[0].interfere = first(ATTEMPTS, CONFLICT)
     body = people.body("create_wallet", {"walletName": "w", "accounts": []})
     with pytest.raises(Conflict, match="send the same request again"):
@@ -101,7 +101,7 @@ def test_not_for_ever() -> None:
 
 
 def test_the_database_does_not_answer() -> None:
-    people = company()
+    people = harness()
     people.stores[0].interfere = first(1, Unavailable("away"))
     body = people.body("create_wallet", {"walletName": "w", "accounts": []})
     with pytest.raises(Unavailable):
@@ -111,7 +111,7 @@ def test_the_database_does_not_answer() -> None:
 
 
 def test_the_commit_was_kept_and_the_word_of_it_lost() -> None:
-    people = company()
+    people = harness()
     database = people.database
 
     def kept(commit: Commit) -> Exception:
@@ -129,7 +129,7 @@ def test_the_commit_was_kept_and_the_word_of_it_lost() -> None:
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_the_same_bytes_at_once(processes: int) -> None:
-    people = company(processes)
+    people = harness(processes)
     body = people.body("create_wallet", {"walletName": "w", "accounts": []})
     callers = [people.caller("Root")] * 10
 
@@ -149,7 +149,7 @@ def test_the_same_bytes_at_once(processes: int) -> None:
 
 
 def test_many_at_once_share_their_turns() -> None:
-    people = company()
+    people = harness()
     bodies = [people.body("create_wallet", {"walletName": str(n), "accounts": []}) for n in range(50)]
     caller = people.caller("Root")
 
@@ -163,7 +163,7 @@ def test_many_at_once_share_their_turns() -> None:
 
 
 def test_a_caller_who_hangs_up() -> None:
-    people = company()
+    people = harness()
     bodies = [people.body("create_wallet", {"walletName": str(n), "accounts": []}) for n in range(20)]
     caller = people.caller("Root")
 
@@ -183,7 +183,7 @@ def test_a_caller_who_hangs_up() -> None:
 
 
 def test_liveness_and_unknown_organizations() -> None:
-    people = company()
+    people = harness()
     hour = 3_600_000
     parameters = ASKED["create_wallet"](people)
     for shift, accepted in ((-hour, False), (1 - hour, True), (300_000, True), (300_001, False)):

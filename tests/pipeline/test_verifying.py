@@ -12,10 +12,10 @@ from keystead.pipeline.activity import Activity
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
-from tests.support.organization_harness import Company, encoded
+from tests.support.organization_harness import OrganizationHarness, encoded
 
 
-def stamped(company: Company, key: ApiKeyPair, name: str, body: bytes) -> Activity:
+def stamped(harness: OrganizationHarness, key: ApiKeyPair, name: str, body: bytes) -> Activity:
     """The activity of a request that is really stamped."""
     _, header = ApiKeyStamper(key.public_key, key.private_key, key.curve).stamp(body)
     stamp = read_stamp(header)
@@ -26,9 +26,9 @@ def stamped(company: Company, key: ApiKeyPair, name: str, body: bytes) -> Activi
         scheme=stamp.scheme,
         credential_types=frozenset(CredentialType),
     )
-    caller = principal_in(company.organization, proven, company.clock.ms)
+    caller = principal_in(harness.organization, proven, harness.clock.ms)
     assert caller is not None
-    return company.run(company.sending(caller, name, body))
+    return harness.run(harness.sending(caller, name, body))
 
 
 def verify(vote: Vote, message: bytes) -> None:
@@ -37,16 +37,16 @@ def verify(vote: Vote, message: bytes) -> None:
 
 
 def test_submitter_approver_rejecter() -> None:
-    company = Company("R1", "R2", root=["R1", "R2"], threshold=2)
+    harness = OrganizationHarness("R1", "R2", root=["R1", "R2"], threshold=2)
     keys = {"R1": generate_api_key(), "R2": generate_api_key()}
     for name, key in keys.items():
         params = {"apiKeyName": "real", "publicKey": key.public_key, "curveType": "API_KEY_CURVE_P256"}
-        company.result(name, "create_api_keys", {"userId": company.user_ids[name], "apiKeys": [params]})
+        harness.result(name, "create_api_keys", {"userId": harness.user_ids[name], "apiKeys": [params]})
     for vote_name in ("approve_activity", "reject_activity"):
-        body = company.body("create_wallet", {"walletName": vote_name, "accounts": []})
-        activity = stamped(company, keys["R1"], "create_wallet", body)
-        cast = company.body(vote_name, {"fingerprint": activity.fingerprint})
-        activity = stamped(company, keys["R2"], vote_name, cast)
+        body = harness.body("create_wallet", {"walletName": vote_name, "accounts": []})
+        activity = stamped(harness, keys["R1"], "create_wallet", body)
+        cast = harness.body(vote_name, {"fingerprint": activity.fingerprint})
+        activity = stamped(harness, keys["R2"], vote_name, cast)
         assert [vote.message.encode() for vote in activity.votes] == [body, cast]
         for vote in activity.votes:
             verify(vote, vote.message.encode())

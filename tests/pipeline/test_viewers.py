@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.operations.activities import shown
 from keystead.pipeline.activity import Activity
 from tests.support.approval_flows import play
-from tests.support.organization_harness import Company, Person
+from tests.support.organization_harness import OrganizationHarness, Person
 
 BOTH, REJECT, NONE = "approve reject", "reject", ""
 
@@ -54,10 +54,10 @@ TABLE: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def company() -> Company:
+def harness() -> OrganizationHarness:
     """R1 and R2 decide together; two of the tag make wallets; Dee, who has the tag, proves key and passkey."""
     tagged = [Person(name, tags=("OPS",), passkey=True) for name in ("Ana", "Ben", "Dee")]
-    people = Company("R1", "R2", *tagged, "Cy", root=["R1", "R2"], threshold=2)
+    people = OrganizationHarness("R1", "R2", *tagged, "Cy", root=["R1", "R2"], threshold=2)
     consensus = f"approvers.filter(u, u.tags.contains('{people.tags['OPS']}')).count() >= 2"
     policy = {"policyName": "wallets", "effect": "EFFECT_ALLOW", "consensus": consensus}
     people.approve(
@@ -70,14 +70,14 @@ def company() -> Company:
     return people
 
 
-def may(people: Company, who: str, activity: Activity) -> str:
+def may(people: OrganizationHarness, who: str, activity: Activity) -> str:
     seen = people.seen(who, activity)
     return " ".join(word for word, can in (("approve", seen.can_approve), ("reject", seen.can_reject)) if can)
 
 
 @pytest.mark.parametrize(("story", "viewers"), TABLE.values(), ids=TABLE.keys())
 def test_viewer(story: str, viewers: dict[str, str]) -> None:
-    people = company()
+    people = harness()
     activity = play(people, story)
     assert activity is not None
     assert {who: may(people, who, activity) for who in viewers} == viewers
@@ -87,11 +87,11 @@ def test_viewer(story: str, viewers: dict[str, str]) -> None:
 def test_whoever_may_reject_can(story: str, viewers: dict[str, str]) -> None:
     for who, can in viewers.items():
         refused = "400" if story.endswith(("COMPLETED", "REJECTED")) else "denied"
-        play(company(), f"{story}\n{who} rejects: {'REJECTED' if can else refused}")
+        play(harness(), f"{story}\n{who} rejects: {'REJECTED' if can else refused}")
 
 
 def test_a_parents_user_reads_and_does_not_vote() -> None:
-    people = company()
+    people = harness()
     asked = play(people, "R1 create_sub_organization: CONSENSUS_NEEDED\nR2 approves: COMPLETED")
     assert asked is not None
     activity = play(people, "R1 create_wallet: CONSENSUS_NEEDED")

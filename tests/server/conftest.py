@@ -1,4 +1,4 @@
-"""A world of adversaries, for the tests that go through all of them."""
+"""The adversaries that the tests in this folder go through."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import MakeDatabase
-from tests.support.authz_world import World, inhabited
+from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
 
 
 @pytest.fixture(scope="session")
-def world(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with inhabited(make_database, tmp_path_factory.mktemp("world") / "log") as made:
+def scenario(
+    make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AuthorizationScenario]:
+    with running_scenario(make_database, tmp_path_factory.mktemp("scenario") / "log") as made:
         yield made

@@ -11,7 +11,7 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from keystead.pipeline.activity import ActivityOperation
-from tests.support.authz_world import Somebody, World
+from tests.support.authorization_scenario import Actor, AuthorizationScenario
 from tests.support.callers import refusal
 from tests.support.operation_examples import SUBMISSIONS
 
@@ -55,7 +55,7 @@ EXCEPTIONS = {
 """What a user may do without a policy that allows it: change own credentials, and vote where the vote counts."""
 
 
-def tried(somebody: Somebody, activity_type: str) -> tuple[int, str]:
+def tried(somebody: Actor, activity_type: str) -> tuple[int, str]:
     """What came of a valid example."""
     operation = CATALOGUE.of_type(activity_type)
     assert operation is not None
@@ -79,7 +79,7 @@ FOR_ONESELF = frozenset(
 """What nobody does in another's name. The examples are in the root user's."""
 
 
-RECORD_OF_A_DENIAL = ("policy_evaluation", "shared_body")
+RECORD_OF_A_DENIAL = ("policy_evaluation", "snapshot")
 """Where what the policies said stays, though nothing was changed."""
 
 
@@ -89,29 +89,29 @@ def each_answered(types: Iterable[str], answer: tuple[int, str]) -> dict[str, tu
     return {name: in_anothers_name if name in FOR_ONESELF else answer for name in types}
 
 
-def test_everybody_is_tried(world: World) -> None:
+def test_everybody_is_tried(scenario: AuthorizationScenario) -> None:
     assert set(TYPES) == set(SUBMISSIONS)
-    assert set(world.people) == {*ADVERSARIES, "a user, on that user"}
+    assert set(scenario.people) == {*ADVERSARIES, "a user, on that user"}
 
 
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_adversary(name: str, world: World) -> None:
-    adversary = world.people[name]
+def test_adversary(name: str, scenario: AuthorizationScenario) -> None:
+    adversary = scenario.people[name]
     for activity_type in TYPES:
         adversary.parameters(activity_type)
-    before = world.state(*RECORD_OF_A_DENIAL)
+    before = scenario.state(*RECORD_OF_A_DENIAL)
     answers = {activity_type: tried(adversary, activity_type) for activity_type in TYPES}
     assert answers == each_answered(TYPES, ADVERSARIES[name])
-    assert world.state(*RECORD_OF_A_DENIAL) == before
+    assert scenario.state(*RECORD_OF_A_DENIAL) == before
 
 
-def test_what_users_may_do_to_themselves(world: World) -> None:
+def test_what_users_may_do_to_themselves(scenario: AuthorizationScenario) -> None:
     """Each allowed thing is done, so this is no adversary; everything else is denied and changes nothing."""
-    oneself = world.people["a user, on that user"]
+    oneself = scenario.people["a user, on that user"]
     for activity_type in TYPES:
         oneself.parameters(activity_type)
-    before = world.state(*RECORD_OF_A_DENIAL)
+    before = scenario.state(*RECORD_OF_A_DENIAL)
     denied = {each: tried(oneself, each) for each in TYPES if each not in EXCEPTIONS}
     assert denied == each_answered(denied, DENIED)
-    assert world.state(*RECORD_OF_A_DENIAL) == before
+    assert scenario.state(*RECORD_OF_A_DENIAL) == before
     assert {each: tried(oneself, each) for each in EXCEPTIONS} == EXCEPTIONS

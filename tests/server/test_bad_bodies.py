@@ -12,7 +12,7 @@ from keystead.api.catalogue import Operation
 from tests.support.callers import Caller, now_ms, refusal
 from tests.support.databases import Database
 from tests.support.operation_examples import EXAMPLED, example_body
-from tests.support.organization_fixtures import NOWHERE
+from tests.support.organization_fixtures import UNKNOWN_IDS
 
 MIB = 1_048_576
 
@@ -88,7 +88,7 @@ def test_bad_body(case: Case, path: str, caller: Caller, database: Database) -> 
 @pytest.mark.parametrize("operation", EXAMPLED, ids=lambda operation: operation.name)
 def test_the_same_member_twice(operation: Operation, caller: Caller, database: Database) -> None:
     """At any depth: two readers of the same signed bytes could disagree."""
-    body = example_body(caller, operation, NOWHERE)
+    body = example_body(caller, operation, UNKNOWN_IDS)
     before = database.counts()
     status, message = refusal(caller.post(operation.path, _doubled(body)))
     assert (status, "appears twice" in message) == (400, True), message
@@ -97,7 +97,7 @@ def test_the_same_member_twice(operation: Operation, caller: Caller, database: D
 
 @pytest.mark.parametrize("operation", EXAMPLED, ids=lambda operation: operation.name)
 def test_invalid_utf8(operation: Operation, caller: Caller, database: Database) -> None:
-    body = example_body(caller, operation, NOWHERE)
+    body = example_body(caller, operation, UNKNOWN_IDS)
     before = database.counts()
     status, message = refusal(caller.post(operation.path, _with_invalid_utf8(body)))
     assert (status, "UTF-8" in message or "utf-8" in message) == (400, True), message

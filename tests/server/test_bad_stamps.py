@@ -16,7 +16,7 @@ from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.support.callers import Caller, Headers, api_key_params, refusal
 from tests.support.databases import Database
 from tests.support.operation_examples import EXAMPLED, example_body
-from tests.support.organization_fixtures import NOWHERE
+from tests.support.organization_fixtures import UNKNOWN_IDS
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Server, user_with_key
 
@@ -170,7 +170,7 @@ def test_every_operation_wants_a_stamp(
 ) -> None:
     stranger = server.installation.add_organization(user_with_key(foreign := generate_api_key()))
     assert caller.with_key(foreign, organization_id=stranger.id).asked("whoami")["organizationId"] == stranger.id
-    body = example_body(caller, operation, NOWHERE)
+    body = example_body(caller, operation, UNKNOWN_IDS)
     before = database.counts()
     assert refusal(caller.http.post(operation.path, content=body))[0] == 401
     status, message = refusal(caller.with_key(foreign).post(operation.path, body))
@@ -182,7 +182,7 @@ def test_every_operation_wants_a_stamp(
 def test_unknown_organization(operation: Operation, caller: Caller, database: Database) -> None:
     nowhere = caller.with_key(caller.key, organization_id="0197b0a6-2b8b-7a52-8e2f-8a4b6e1f2c3d")
     before = database.counts()
-    response = nowhere.post(operation.path, example_body(nowhere, operation, NOWHERE))
+    response = nowhere.post(operation.path, example_body(nowhere, operation, UNKNOWN_IDS))
     status, message = refusal(response)
     assert (status, response.json()["code"], nowhere.organization_id in message) == (404, 5, True), message
     assert database.counts() == before

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 from tests.compatibility.test_python_client import unique
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.operation_examples import SUBMISSIONS
-from tests.support.organization_fixtures import ERC20_TRANSFER, IDL, Furniture, interface_params
+from tests.support.organization_fixtures import ERC20_TRANSFER, IDL, RecordIds, interface_params
 from tests.support.servers import Installation, Server
 
 SECONDS, NANOS, UUID = (
@@ -120,11 +120,11 @@ def mismatches(shape: Any, value: Any, place: str = "$") -> list[str]:
 
 
 @pytest.fixture
-def full_user(caller: Caller, furniture: Furniture) -> Any:
+def full_user(caller: Caller, record_ids: RecordIds) -> Any:
     """A user with one of everything, as list_users shows it."""
-    made = caller.result("create_users", SUBMISSIONS["ACTIVITY_TYPE_CREATE_USERS_V4"](furniture))
+    made = caller.result("create_users", SUBMISSIONS["ACTIVITY_TYPE_CREATE_USERS_V4"](record_ids))
     user_id = made["userIds"][0]
-    policy = SUBMISSIONS["ACTIVITY_TYPE_CREATE_MFA_POLICY"](furniture)
+    policy = SUBMISSIONS["ACTIVITY_TYPE_CREATE_MFA_POLICY"](record_ids)
     without_notes = {name: value for name, value in policy.items() if name != "notes"}
     any_passkey = [{"any": [{"type": "AUTHENTICATION_TYPE_PASSKEY"}]}]
     for params in (policy, without_notes | {"order": 1, "requiredAuthenticationMethods": any_passkey}):
@@ -145,16 +145,16 @@ def test_list_wallets(caller: Caller) -> None:
     assert (wallet["exported"], wallet["imported"], wallet["createdAt"]) == (False, False, wallet["updatedAt"])
 
 
-def test_list_users(caller: Caller, full_user: Any, furniture: Furniture) -> None:
+def test_list_users(caller: Caller, full_user: Any, record_ids: RecordIds) -> None:
     assert mismatches({"users": [USER]}, caller.asked("list_users")) == []
     assert all(full_user.values())
-    assert full_user["userTags"] == [furniture.user_tag_id]
+    assert full_user["userTags"] == [record_ids.user_tag_id]
     assert [key["expirationSeconds"] for key in full_user["apiKeys"]] == ["", "3600"]
     assert [policy["notes"] for policy in full_user["mfaPolicies"]] == ["for exports", ""]
     method, any_passkey = (
         policy["requiredAuthenticationMethods"][0]["any"][0] for policy in full_user["mfaPolicies"]
     )
-    assert (method["id"], any_passkey["id"]) == (furniture.authenticator_id, "")
+    assert (method["id"], any_passkey["id"]) == (record_ids.authenticator_id, "")
 
 
 def test_absent_members_of_a_user_are_there_and_empty(caller: Caller) -> None:
@@ -163,11 +163,11 @@ def test_absent_members_of_a_user_are_there_and_empty(caller: Caller) -> None:
     assert [user[name] for name in empty] == ["", "", [], [], [], []]
 
 
-def test_get_authenticator(caller: Caller, furniture: Furniture) -> None:
-    answer = caller.asked("get_authenticator", authenticatorId=furniture.authenticator_id)
+def test_get_authenticator(caller: Caller, record_ids: RecordIds) -> None:
+    answer = caller.asked("get_authenticator", authenticatorId=record_ids.authenticator_id)
     authenticator = answer["authenticator"]
     assert mismatches({"authenticator": AUTHENTICATOR}, answer) == []
-    assert authenticator["authenticatorId"] == furniture.authenticator_id
+    assert authenticator["authenticatorId"] == record_ids.authenticator_id
     assert authenticator["credential"]["type"] == "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"
     assert (authenticator["attestationType"], authenticator["aaguid"], authenticator["model"]) == (
         "none",

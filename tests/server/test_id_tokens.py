@@ -21,12 +21,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from tests.conftest import MakeDatabase, StartServer
-from tests.support.authz_world import new_sub_organization
+from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, answered, now_ms, refusal, unique
 from tests.support.issuers import AUDIENCE, ISSUER, Issuer
 from tests.support.organization_fixtures import mfa_policy_params
 from tests.support.passkeys import SoftPasskey
-from tests.support.servers import Server, found_installation
+from tests.support.servers import Server, bootstrap_installation
 
 
 def token(issuer: Issuer = ISSUER, **claims: Any) -> str:
@@ -112,7 +112,7 @@ def test_sub_organizations_are_found_by_a_token(caller: Caller) -> None:
 
 
 def test_a_server_that_knows_no_issuer(make_sqlite: MakeDatabase, start: StartServer) -> None:
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     root = start(installation).caller
     status, message = refusal(root.submit("create_oauth_providers", asked(root.user_id, token())))
     assert (status, "KEYSTEAD_OIDC_KEYS_FILE" in message) == (400, True), message
@@ -172,7 +172,7 @@ def test_an_issuer_that_is_asked(
     make_sqlite: MakeDatabase, start: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over real TLS: a server that does not know its certificate cannot reach it, and changes nothing."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     with asked_over_https(tmp_path) as (issuer, certificate):
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         distrusting = start(installation, oidc_issuers=issuer.url)

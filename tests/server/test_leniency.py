@@ -23,12 +23,12 @@ from tests.support.operation_examples import (
     NEVER_FOUND,
     QUERIES,
     SUBMISSIONS,
-    Furniture,
+    RecordIds,
     interface_params,
     submitter,
 )
 
-NEEDED = frozenset({"path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport"})
+NEEDED = frozenset({"privateKeyId", "path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport"})
 """Optional members of which some are needed, or without which the request means much more."""
 
 
@@ -49,8 +49,8 @@ def with_nulls(struct: type[msgspec.Struct], valid: dict[str, Any]) -> dict[str,
 
 
 @pytest.mark.parametrize("operation", [one for one in EXAMPLED if one.kind == "query"], ids=lambda one: one.name)
-def test_null_in_queries(operation: Operation, caller: Caller, furniture: Furniture) -> None:
-    request = {"organizationId": caller.organization_id} | QUERIES[operation.name](furniture)
+def test_null_in_queries(operation: Operation, caller: Caller, record_ids: RecordIds) -> None:
+    request = {"organizationId": caller.organization_id} | QUERIES[operation.name](record_ids)
     response = caller.post(operation.path, encoded(with_nulls(operation.request_structs[0], request)))
     assert response.status_code == (404 if operation.name in NEVER_FOUND else 200), response.text
 
@@ -64,9 +64,9 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("operation", "version"), TYPES, ids=[version.activity_type for _, version in TYPES])
-def test_null_in_submissions(operation: Any, version: Any, caller: Caller, furniture: Furniture) -> None:
+def test_null_in_submissions(operation: Any, version: Any, caller: Caller, record_ids: RecordIds) -> None:
     activity_type = version.activity_type
-    parameters = with_nulls(version.intent, SUBMISSIONS[activity_type](furniture))
+    parameters = with_nulls(version.intent, SUBMISSIONS[activity_type](record_ids))
     by = submitter(activity_type, caller)
     response = by.submit(operation.name, parameters, type=activity_type, generateAppProofs=None)
     assert response.status_code == 200, response.text
@@ -75,10 +75,10 @@ def test_null_in_submissions(operation: Any, version: Any, caller: Caller, furni
 @pytest.mark.parametrize("wish", [False, True, None])
 @pytest.mark.parametrize(("operation", "version"), TYPES, ids=[version.activity_type for _, version in TYPES])
 def test_proofs_wished_for(
-    operation: Any, version: Any, wish: bool | None, caller: Caller, furniture: Furniture
+    operation: Any, version: Any, wish: bool | None, caller: Caller, record_ids: RecordIds
 ) -> None:
     activity_type = version.activity_type
-    parameters = SUBMISSIONS[activity_type](furniture)
+    parameters = SUBMISSIONS[activity_type](record_ids)
     by = submitter(activity_type, caller)
     response = by.submit(operation.name, parameters, SDK_FORM, type=activity_type, generateAppProofs=wish)
     if activity_type not in ANSWERED_WITH_ANOTHER:

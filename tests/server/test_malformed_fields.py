@@ -14,19 +14,19 @@ from tests.support.callers import Caller, encoded, now_ms, refusal
 from tests.support.databases import Database
 from tests.support.mutations import Mutation, mutations
 from tests.support.operation_examples import EXAMPLED, QUERIES, SUBMISSIONS
-from tests.support.organization_fixtures import NOWHERE
+from tests.support.organization_fixtures import UNKNOWN_IDS
 
 
 def broken(operation: Operation, activity_type: str, organization_id: str) -> Iterator[Mutation]:
     """Every broken form of this request; of the current activity type with its envelope."""
     if not isinstance(operation, ActivityOperation):
-        valid = {"organizationId": organization_id} | QUERIES[operation.name](NOWHERE)
+        valid = {"organizationId": organization_id} | QUERIES[operation.name](UNKNOWN_IDS)
         yield from mutations(operation.request_structs[0], valid)
         return
     version = operation.version_of(activity_type)
     assert version is not None
     envelope = {"type": activity_type, "timestampMs": str(now_ms()), "organizationId": organization_id}
-    parameters = SUBMISSIONS[activity_type](NOWHERE)
+    parameters = SUBMISSIONS[activity_type](UNKNOWN_IDS)
     for mutation in mutations(version.intent, parameters, "parameters"):
         yield mutation._replace(value=envelope | {"parameters": mutation.value})
     if activity_type == operation.activity_types[0]:

@@ -11,7 +11,7 @@ from keystead.server.rate_limits import RateLimit, RateLimited
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal
-from tests.support.servers import Server, found_installation, user_with_key
+from tests.support.servers import Server, bootstrap_installation, user_with_key
 
 TWO_A_SECOND: list[tuple[str, list[float], list[bool]]] = [
     ("as many at once as in a second", [0, 0, 0], [True, True, False]),
@@ -48,7 +48,7 @@ def test_no_limit() -> None:
 
 
 def test_over_http(make_sqlite: MakeDatabase, start: Callable[..., Server]) -> None:
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     caller = start(installation, rate_limit=1).caller
     user = user_with_key(key := generate_api_key())
     other = caller.with_key(key, organization_id=installation.add_organization(user).id)

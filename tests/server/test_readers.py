@@ -6,7 +6,7 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from tests.server.test_adversaries import ADVERSARIES
-from tests.support.authz_world import Somebody, World
+from tests.support.authorization_scenario import Actor, AuthorizationScenario
 from tests.support.callers import refusal
 from tests.support.operation_examples import NEVER_FOUND, QUERIES
 
@@ -28,25 +28,27 @@ FINDS_ITSELF = {("a root user of a sub-organization", "whoami")}
 """Who is meant although the organization is not theirs: a sub-organization's user, asking with the parent's id."""
 
 
-def asked(somebody: Somebody, name: str) -> tuple[int, object]:
+def asked(somebody: Actor, name: str) -> tuple[int, object]:
     """Status, and the answer, or the machine code of the refusal."""
-    response = somebody.caller.ask(name, **QUERIES[name](somebody.furniture))
+    response = somebody.caller.ask(name, **QUERIES[name](somebody.record_ids))
     if response.status_code == 200:
         return 200, response.json()
     details = response.json()["details"]
     return refusal(response)[0], details[0]["turnkeyErrorCode"] if details else ""
 
 
-def test_everybody_asks(world: World) -> None:
+def test_everybody_asks(scenario: AuthorizationScenario) -> None:
     assert set(NAMES) == set(QUERIES)
-    assert set(READERS) <= set(world.people)
+    assert set(READERS) <= set(scenario.people)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_reader(name: str, world: World) -> None:
-    reader = world.people[name]
-    root = next(one for one in (world.root, world.sub_root) if one.organization_id == reader.caller.organization_id)
-    as_root = Somebody(root, reader.furniture)
+def test_reader(name: str, scenario: AuthorizationScenario) -> None:
+    reader = scenario.people[name]
+    root = next(
+        one for one in (scenario.root, scenario.sub_root) if one.organization_id == reader.caller.organization_id
+    )
+    as_root = Actor(root, reader.record_ids)
     for query in NAMES:
         status, answer = asked(reader, query)
         assert status == (404 if query in NEVER_FOUND else 200), query
@@ -55,23 +57,23 @@ def test_reader(name: str, world: World) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ADVERSARIES if name not in READERS])
-def test_no_reader(name: str, world: World) -> None:
-    stranger, before = world.people[name], world.state()
+def test_no_reader(name: str, scenario: AuthorizationScenario) -> None:
+    stranger, before = scenario.people[name], scenario.state()
     answers = {query: asked(stranger, query) for query in NAMES if (name, query) not in FINDS_ITSELF}
     assert answers == dict.fromkeys(answers, ADVERSARIES[name])
-    assert world.state() == before
+    assert scenario.state() == before
 
 
-def test_whoami_of_a_sub_organizations_user_who_names_the_parent(world: World) -> None:
-    status, answer = asked(world.people["a root user of a sub-organization"], "whoami")
+def test_whoami_of_a_sub_organizations_user_who_names_the_parent(scenario: AuthorizationScenario) -> None:
+    status, answer = asked(scenario.people["a root user of a sub-organization"], "whoami")
     assert isinstance(answer, dict)
-    assert (status, answer["userId"]) == (200, world.sub_root.user_id)
-    assert answer["organizationId"] == world.sub_root.organization_id
+    assert (status, answer["userId"]) == (200, scenario.sub_root.user_id)
+    assert answer["organizationId"] == scenario.sub_root.organization_id
 
 
-def test_whoami_of_a_parents_user_who_names_a_sub_organization(world: World) -> None:
+def test_whoami_of_a_parents_user_who_names_a_sub_organization(scenario: AuthorizationScenario) -> None:
     """The user, and the organization whose user that is."""
-    status, answer = asked(world.people["a root user of the parent"], "whoami")
+    status, answer = asked(scenario.people["a root user of the parent"], "whoami")
     assert isinstance(answer, dict)
-    assert (status, answer["userId"]) == (200, world.root.user_id)
-    assert answer["organizationId"] == world.root.organization_id
+    assert (status, answer["userId"]) == (200, scenario.root.user_id)
+    assert answer["organizationId"] == scenario.root.organization_id

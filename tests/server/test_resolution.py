@@ -12,7 +12,7 @@ from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, answered, refusal
 from tests.support.databases import Database
 from tests.support.passkeys import SoftPasskey
-from tests.support.servers import Server, found_installation, running, user_with_key
+from tests.support.servers import Server, bootstrap_installation, running, user_with_key
 
 TAG = {"userTagName": "never", "userIds": []}
 
@@ -33,7 +33,7 @@ class Family:
 
 @pytest.fixture(scope="module")
 def family(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Family]:
-    installation = found_installation(make_database())
+    installation = bootstrap_installation(make_database())
     with running(installation, tmp_path_factory.mktemp("family") / "log") as server:
 
         def suborganization() -> Caller:

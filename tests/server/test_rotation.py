@@ -17,8 +17,9 @@ from keystead.organizations.organization import DataKey, Organization, Profile, 
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import CHECK, SEALED_FACTS, NotReady, open_checked
+from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import Settings
+from keystead.signer.local import SERVER_KEY_CONTEXTS
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation, user_with_key
@@ -34,7 +35,7 @@ def organization_ids(installation: Installation) -> list[str]:
 def rotated(installation: Installation, new: MasterKey, old: MasterKey | None = None) -> Progress:
     async def run(store: DatabaseStore) -> Progress:
         return await rotate_master(
-            store, old=old or installation.master_key, new=new, new_id=new_id, tell=lambda _: None
+            store, old=old or installation.master_key, new=new, new_id=new_id, report=lambda _: None
         )
 
     return installation.database.with_store(run)
@@ -74,19 +75,19 @@ def test_everything_moves(installation: Installation, organization_ids: list[str
     start_with(installation, new, str(other))
     with pytest.raises(NotReady):
         start_with(installation, new)
-    assert rotated(installation, new) == Progress(seen=5, moved=5, facts=3)
+    assert rotated(installation, new) == Progress(seen=5, resealed=5, server_keys=3)
     for organization_id in organization_ids:
         organization = installation.database.organization(organization_id)
         assert organization.version.number == 2
         assert new.open_data_key(organization.data_key.sealed, organization_id).key_id == plain[organization_id]
-    for name, context in SEALED_FACTS.items():
+    for name, context in SERVER_KEY_CONTEXTS.items():
         new.open(fact(installation, name), context)
     start_with(installation, new)
     start_with(installation, new, str(other))
     with pytest.raises(NotReady, match="does not open the stored data"):
         start_with(installation, old)
     # Once more, there is nothing to do.
-    assert rotated(installation, new) == Progress(seen=5, moved=0, facts=0)
+    assert rotated(installation, new) == Progress(seen=5, resealed=0, server_keys=0)
 
 
 def set_data_key(installation: Installation, organization_id: str, sealed: Sealed) -> None:
@@ -121,7 +122,7 @@ DAMAGE: dict[str, tuple[Callable[[Installation, list[str]], Sealed], str]] = {
         "it was changed, or belongs to another record",
     ),
     "a value of the server in its place": (
-        lambda installation, ids: fact(installation, CHECK),
+        lambda installation, ids: fact(installation, "master_key_check"),
         "it was changed, or belongs to another record",
     ),
     "under a third master key": (
@@ -153,11 +154,11 @@ def test_damage(
     assert "1 data keys open under neither master key" in str(refused.value)
     for organization_id in set(organization_ids) - {victim}:
         assert data_key(installation, organization_id).key_id == new.key_id
-    assert fact(installation, CHECK).key_id == installation.master_key.key_id
+    assert fact(installation, "master_key_check").key_id == installation.master_key.key_id
     with pytest.raises(NotReady):
         start_with(installation, new)
     set_data_key(installation, victim, good)
-    assert rotated(installation, new) == Progress(seen=5, moved=1, facts=3)
+    assert rotated(installation, new) == Progress(seen=5, resealed=1, server_keys=2)
 
 
 def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> None:
@@ -200,9 +201,11 @@ def test_an_organization_that_changes_meanwhile(
             return asyncio.ensure_future(both())
 
         monkeypatch.setattr(store, "commit", others_first)
-        return await rotate_master(store, old=installation.master_key, new=new, new_id=new_id, tell=lambda _: None)
+        return await rotate_master(
+            store, old=installation.master_key, new=new, new_id=new_id, report=lambda _: None
+        )
 
-    assert installation.database.with_store(run).moved == 5
+    assert installation.database.with_store(run).resealed == 5
     organization = installation.database.organization(busy)
     assert (organization.version.number, organization.profile.name) == (5, "three")
     new.open_data_key(organization.data_key.sealed, busy)
@@ -226,8 +229,10 @@ def test_a_server_that_goes_on_with_the_old_key(
 
         monkeypatch.setattr(store, "data_keys", one_more)
         new = MasterKey.generate()
-        return await rotate_master(store, old=installation.master_key, new=new, new_id=new_id, tell=lambda _: None)
+        return await rotate_master(
+            store, old=installation.master_key, new=new, new_id=new_id, report=lambda _: None
+        )
 
     with pytest.raises(RotationRefused, match="a server still seals under the old master key"):
         installation.database.with_store(run)
-    assert fact(installation, CHECK).key_id == installation.master_key.key_id
+    assert fact(installation, "master_key_check").key_id == installation.master_key.key_id

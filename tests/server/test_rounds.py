@@ -9,7 +9,8 @@ import pytest
 
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique, user_params
-from tests.support.operation_examples import claims, interface_params
+from tests.support.example_users import provider_by_token
+from tests.support.operation_examples import interface_params
 from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.passkeys import SoftPasskey
 
@@ -164,7 +165,7 @@ KINDS = [
     Kind(
         "OAuth provider",
         "create_oauth_providers",
-        lambda: {"oauthProviders": [{"providerName": unique("provider"), "oidcClaims": claims()}]},
+        lambda: {"oauthProviders": [provider_by_token()]},
         "providerIds",
         "providerId",
         "",

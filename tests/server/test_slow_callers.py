@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import MakeDatabase
-from tests.support.servers import Server, found_installation, running
+from tests.support.servers import Server, bootstrap_installation, running
 
 HEAD = b"POST /public/v1/query/whoami HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -22,7 +22,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture(scope="module")
 def impatient(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that waits for nothing longer than a second."""
-    installation = found_installation(make_sqlite())
+    installation = bootstrap_installation(make_sqlite())
     settings = {"header_timeout_s": 1, "body_timeout_s": 1, "idle_timeout_s": 1}
     with running(installation, tmp_path_factory.mktemp("impatient") / "log", settings) as server:
         yield server

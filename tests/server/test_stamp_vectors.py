@@ -15,7 +15,7 @@ import pytest
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params, now_ms, refusal
-from tests.support.servers import found_installation, running
+from tests.support.servers import bootstrap_installation, running
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_text(encoding="utf-8"))
 VECTORS: list[dict[str, Any]] = FILE["vectors"]
@@ -30,7 +30,7 @@ CURVES = {
 @pytest.fixture(scope="module")
 def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """Holds the keys of the vectors; its server accepts times as old as theirs."""
-    installation = found_installation(make_database(), organization_id=ORGANIZATION_ID)
+    installation = bootstrap_installation(make_database(), organization_id=ORGANIZATION_ID)
     settings = {"timestamp_past_s": now_ms() // 1000}
     with running(installation, tmp_path_factory.mktemp("vectors") / "log", settings) as server:
         caller = server.caller

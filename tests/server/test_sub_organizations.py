@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.chains.test_address_forms import ACCOUNTS, BECH32, HEX, TON, spellings
+from tests.chains.test_stored_forms import ACCOUNTS, BECH32, HEX, TON, spellings
 from tests.conftest import MakeDatabase
-from tests.support.authz_world import new_sub_organization
+from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique
 from tests.support.issuers import taking_tokens
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.passkeys import SoftPasskey
-from tests.support.servers import found_installation, running
+from tests.support.servers import bootstrap_installation, running
 
 COUNT = 13
 
 
 @pytest.fixture(scope="module")
 def parent(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    installation, folder = found_installation(make_database()), tmp_path_factory.mktemp("parent")
+    installation, folder = bootstrap_installation(make_database()), tmp_path_factory.mktemp("parent")
     with running(installation, folder / "log", taking_tokens(folder)) as server:
         yield server.caller
     installation.database.close()

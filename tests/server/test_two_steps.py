@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.support.authz_world import new_sub_organization
+from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, refusal, unique, user_params
 from tests.support.organization_fixtures import policy_params
 from tests.support.servers import Installation, Server

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keystead.keys.custody import Custody, KeyFile
 from keystead.keys.master_key import create
+from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.keys.sealing import MasterKey
 from keystead.signer.supervision import SignerProcess
 
@@ -24,7 +24,7 @@ def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def signer_process(key_file: Path) -> Iterator[SignerProcess]:
-    with SignerProcess(Custody(KeyFile(str(key_file)))) as process:
+    with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
         process.wait_until_ready()
         yield process
 

@@ -21,21 +21,22 @@ from msgspec.structs import replace
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.chains.signatures import SignatureScheme
-from keystead.keys.custody import Custody, KeyFile, KeyText
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import KeyFile, KeyText, MasterKeySources
 from keystead.keys.sealing import MasterKey, SealBroken
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
-from keystead.signer.rpc import FRAME_BYTES_MAX, ServerKeys, WrongMasterKey, calls, request_frame
+from keystead.signer.local import LocalSigner
+from keystead.signer.rpc import FRAME_BYTES_MAX, calls, request_frame
+from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.signer.supervision import SignerProcess
 from tests.signer.conftest import MASTER_KEY, pid_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who is there")
 
 LOCAL = LocalSigner(MASTER_KEY)
-KEYS = ServerKeys(LOCAL.check_value(), LOCAL.new_proof_key(), LOCAL.new_bundle_key())
+KEYS = LOCAL.new_server_keys()
 ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
 WALLET = "0190f3a2-0000-7000-8000-000000000002"
 ETHEREUM = AccountRequest(
@@ -182,7 +183,7 @@ def test_another_installation(signer_process: SignerProcess) -> None:
         raise AssertionError
 
     with pytest.raises(WrongMasterKey):
-        asked(signer_process, use, server_keys=replace(KEYS, check=other.check_value()))
+        asked(signer_process, use, server_keys=replace(KEYS, master_key_check=other.check_value()))
     with pytest.raises(SealBroken, match="proof-key"):
         asked(signer_process, use, server_keys=replace(KEYS, proof_key=other.new_proof_key()))
 
@@ -195,7 +196,10 @@ NO_KEY = [
 
 @pytest.mark.parametrize(("source", "message"), NO_KEY)
 def test_no_key(source: KeyFile | KeyText, message: str) -> None:
-    with pytest.raises(MasterKeyError, match=message) as refused, SignerProcess(Custody(source)) as process:
+    with (
+        pytest.raises(MasterKeyError, match=message) as refused,
+        SignerProcess(MasterKeySources(source)) as process,
+    ):
         process.wait_until_ready()
     assert "secret" not in str(refused.value)
 
@@ -258,8 +262,8 @@ def test_confined(signer_process: SignerProcess) -> None:
 def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
     """Even when that is killed."""
     code = (
-        "import sys, time; from keystead.keys.custody import *; from keystead.signer.supervision import *\n"
-        "with SignerProcess(Custody(KeyFile(sys.argv[1]))) as signer:\n"
+        "import sys, time; from keystead.signer.master_keys import *; from keystead.signer.supervision import *\n"
+        "with SignerProcess(MasterKeySources(KeyFile(sys.argv[1]))) as signer:\n"
         "    signer.wait_until_ready(); print(signer._process.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen(

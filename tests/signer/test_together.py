@@ -17,17 +17,17 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.sealing import SealBroken
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.ports import AccountRequest, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, Connection, remote_signer
-from keystead.signer.rpc import ServerKeys, calls, result_frame
+from keystead.signer.local import LocalSigner
+from keystead.signer.rpc import calls, result_frame
 from keystead.signer.supervision import SignerProcess
 from keystead.signer.together import MESSAGE_BYTES_MAX, Crossing, PendingCall, crossings
 from tests.signer.conftest import MASTER_KEY, pid_of
 
 LOCAL = LocalSigner(MASTER_KEY)
-KEYS = ServerKeys(LOCAL.check_value(), LOCAL.new_proof_key(), LOCAL.new_bundle_key())
+KEYS = LOCAL.new_server_keys()
 SIGN = calls()["sign"]
 
 

@@ -22,7 +22,7 @@ from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, founded
+from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_private_key, a_secret, a_wallet, an_account, an_organization
 
 COMMITTED = CommitOutcome.COMMITTED
@@ -33,12 +33,12 @@ def named(account: NewAccount, name: str | None) -> ChangedAccount:
     return ChangedAccount(replace(account.account, name=name), account.normalized_path, exported=False)
 
 
-async def held(store: DatabaseStore, road: Road) -> list[WalletAccount]:
-    return await store.wallet_accounts(road.head.id, None, ALL) or []
+async def held(store: DatabaseStore, history: CommitHistory) -> list[WalletAccount]:
+    return await store.wallet_accounts(history.head.id, None, ALL) or []
 
 
 def found_by(commit: Commit, *accounts: NewAccount, gone: bool = False) -> Commit:
-    """The commit with the look-ups of these accounts, as the activity road would have it."""
+    """The commit with the look-ups of these accounts, as a submission would have it."""
     lookups: frozenset[Lookup] = account_lookups(one.account for one in accounts)
     assert commit.change is not None
     if gone:
@@ -52,32 +52,37 @@ def found_by(commit: Commit, *accounts: NewAccount, gone: bool = False) -> Commi
 def test_an_account_changes_and_goes(database: str, at_once: bool) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             wallet = a_wallet()
-            account = an_account(road.head.id, wallet.wallet_id)
+            account = an_account(history.head.id, wallet.wallet_id)
             exported = ChangedAccount(replace(account.account, name="x"), account.normalized_path, exported=True)
             account_id = account.account.wallet_account_id
             steps = [
-                (found_by(road.step(wallet, attachments=(account,)), account), StoredAccount(account.account)),
-                (road.step(wallet, attachments=(named(account, "x"),)), StoredAccount(named(account, "x").account)),
-                (road.step(wallet, attachments=(exported,)), StoredAccount(exported.account, exported=True)),
+                (found_by(history.step(wallet, attachments=(account,)), account), StoredAccount(account.account)),
+                (
+                    history.step(wallet, attachments=(named(account, "x"),)),
+                    StoredAccount(named(account, "x").account),
+                ),
+                (history.step(wallet, attachments=(exported,)), StoredAccount(exported.account, exported=True)),
             ]
             futures = []
             for commit, expected in steps:
                 futures.append(store.commit(commit))
                 if not at_once:
                     assert await futures[-1] is COMMITTED
-                    assert await other.accounts_of_ids(road.head.id, [account_id]) == [expected]
+                    assert await other.accounts_of_ids(history.head.id, [account_id]) == [expected]
             assert set(await asyncio.gather(*futures)) == {COMMITTED}
             expected = steps[-1][1]
-            assert await other.accounts_called(road.head.id, ["x", "y"]) == [expected]
-            assert await other.accounts_at(road.head.id, wallet.wallet_id, [account.normalized_path]) == [expected]
-            assert await other.account_with_address(road.head.id, account.account.address) == expected
-            removal = road.step(wallet, attachments=(RemovedAccount(exported.account),))
+            assert await other.accounts_called(history.head.id, ["x", "y"]) == [expected]
+            assert await other.accounts_at(history.head.id, wallet.wallet_id, [account.normalized_path]) == [
+                expected
+            ]
+            assert await other.account_with_address(history.head.id, account.account.address) == expected
+            removal = history.step(wallet, attachments=(RemovedAccount(exported.account),))
             assert await store.commit(found_by(removal, account, gone=True)) is COMMITTED
-            assert await held(other, road) == []
-            assert await other.accounts_of_ids(road.head.id, [account_id]) == []
-            assert await other.account_with_address(road.head.id, account.account.address) is None
+            assert await held(other, history) == []
+            assert await other.accounts_of_ids(history.head.id, [account_id]) == []
+            assert await other.account_with_address(history.head.id, account.account.address) is None
 
     asyncio.run(run())
 
@@ -86,17 +91,17 @@ def test_an_account_changes_and_goes(database: str, at_once: bool) -> None:
 def test_names_and_paths_come_free_and_are_taken_again(database: str, at_once: bool) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             wallet = a_wallet()
-            first, second = (an_account(road.head.id, wallet.wallet_id, index) for index in (1, 2))
-            third = NewAccount(an_account(road.head.id, wallet.wallet_id, 3).account, first.normalized_path)
+            first, second = (an_account(history.head.id, wallet.wallet_id, index) for index in (1, 2))
+            third = NewAccount(an_account(history.head.id, wallet.wallet_id, 3).account, first.normalized_path)
             commits = [
-                road.step(wallet, attachments=(first, second)),
-                road.step(wallet, attachments=(named(first, "a"), named(second, "b"))),
-                road.step(wallet, attachments=(named(first, None),)),
-                road.step(wallet, attachments=(named(second, "a"),)),
-                road.step(wallet, attachments=(RemovedAccount(first.account),)),
-                road.step(wallet, attachments=(third,)),
+                history.step(wallet, attachments=(first, second)),
+                history.step(wallet, attachments=(named(first, "a"), named(second, "b"))),
+                history.step(wallet, attachments=(named(first, None),)),
+                history.step(wallet, attachments=(named(second, "a"),)),
+                history.step(wallet, attachments=(RemovedAccount(first.account),)),
+                history.step(wallet, attachments=(third,)),
             ]
             futures = []
             for commit in commits:
@@ -104,7 +109,7 @@ def test_names_and_paths_come_free_and_are_taken_again(database: str, at_once: b
                 if not at_once:
                     await futures[-1]
             assert await asyncio.gather(*futures) == [COMMITTED] * len(commits)
-            assert await held(other, road) == [named(second, "a").account, third.account]
+            assert await held(other, history) == [named(second, "a").account, third.account]
 
     asyncio.run(run())
 
@@ -112,28 +117,28 @@ def test_names_and_paths_come_free_and_are_taken_again(database: str, at_once: b
 def test_a_wallet_goes_with_all_it_has_and_nothing_else(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            parent = await founded(store)
-            road = Road(an_organization(parent_id=parent.head.id))
-            assert await store.commit(parent.suborganization(road.head)) is COMMITTED
+            parent = await new_history(store)
+            history = CommitHistory(an_organization(parent_id=parent.head.id))
+            assert await store.commit(parent.suborganization(history.head)) is COMMITTED
             kept, gone = a_wallet(), a_wallet()
-            of_kept = [an_account(road.head.id, kept.wallet_id, index) for index in range(20)]
-            of_gone = [an_account(road.head.id, gone.wallet_id, index) for index in range(20, 40)]
+            of_kept = [an_account(history.head.id, kept.wallet_id, index) for index in range(20)]
+            of_gone = [an_account(history.head.id, gone.wallet_id, index) for index in range(20, 40)]
             for wallet, accounts in ((kept, of_kept), (gone, of_gone)):
-                step = road.step(wallet, attachments=(*accounts, a_secret(wallet.wallet_id)))
+                step = history.step(wallet, attachments=(*accounts, a_secret(wallet.wallet_id)))
                 assert await store.commit(found_by(step, *accounts)) is COMMITTED
-            removal = road.step(
+            removal = history.step(
                 Remove(type(gone), gone.wallet_id), attachments=(RemovedWalletContents(gone.wallet_id),)
             )
             assert await store.commit(removal) is COMMITTED
-            assert await held(other, road) == [one.account for one in of_kept]
-            assert await other.sealed_secret(road.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
-            assert await other.sealed_secret(road.head.id, kept.wallet_id, MNEMONIC_PURPOSE) is not None
-            for account, expected in [(of_kept[3], [road.head.id]), (of_gone[3], [])]:
+            assert await held(other, history) == [one.account for one in of_kept]
+            assert await other.sealed_secret(history.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
+            assert await other.sealed_secret(history.head.id, kept.wallet_id, MNEMONIC_PURPOSE) is not None
+            for account, expected in [(of_kept[3], [history.head.id]), (of_gone[3], [])]:
                 found = await other.suborganizations_with(
                     parent.head.id, LookupKind.WALLET_ACCOUNT_ADDRESS, account.account.address
                 )
                 assert found == expected
-            assert await other.organization(road.head.id) == road.head
+            assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -141,15 +146,17 @@ def test_a_wallet_goes_with_all_it_has_and_nothing_else(database: str) -> None:
 def test_a_secret_goes_alone(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             keys = [a_private_key(), a_private_key()]
             secrets = tuple(a_secret(key.private_key_id) for key in keys)
-            assert await store.commit(road.step(*keys, attachments=secrets)) is COMMITTED
+            assert await store.commit(history.step(*keys, attachments=secrets)) is COMMITTED
             gone = RemovedSecret(secrets[0].record_id, secrets[0].purpose)
-            removal = road.step(Remove(type(keys[0]), keys[0].private_key_id), attachments=(gone,))
+            removal = history.step(Remove(type(keys[0]), keys[0].private_key_id), attachments=(gone,))
             assert await store.commit(removal) is COMMITTED
-            left = [await other.sealed_secret(road.head.id, secret.record_id, secret.purpose) for secret in secrets]
+            left = [
+                await other.sealed_secret(history.head.id, secret.record_id, secret.purpose) for secret in secrets
+            ]
             assert left == [None, secrets[1].sealed]
-            assert await other.organization(road.head.id) == road.head
+            assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())

@@ -14,7 +14,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
-from tests.support.commit_history import Road
+from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
 
 
@@ -50,11 +50,11 @@ def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
 
 
 def history(length: int = 1) -> list[Organization]:
-    road = Road(an_organization())
-    versions = [road.head]
+    history = CommitHistory(an_organization())
+    versions = [history.head]
     for _ in range(length - 1):
-        road.step()
-        versions.append(road.head)
+        history.step()
+        versions.append(history.head)
     return versions
 
 
@@ -129,7 +129,7 @@ def test_own_commits_are_kept_and_never_replaced_by_older_ones() -> None:
 def test_a_database_that_lost_commits_is_believed() -> None:
     async def run() -> None:
         versions = history(3)
-        other = Road(versions[0])
+        other = CommitHistory(versions[0])
         other.step()
         for lost in (versions[:2], [versions[0], other.head]):
             database = Database(lost)

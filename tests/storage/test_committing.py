@@ -14,7 +14,7 @@ from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, founded
+from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
@@ -25,29 +25,29 @@ async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[Comm
     return await asyncio.gather(*[store.commit(commit) for commit in commits], return_exceptions=True)
 
 
-async def assert_holds(store: DatabaseStore, road: Road, kept: Sequence[Commit]) -> None:
-    """The database has these commits' activities, and the organization as the road foresaw it."""
-    assert await store.organization(road.head.id) == road.head
-    found = await store.activities(road.head.id, (), (), Page(limit=1000))
+async def assert_holds(store: DatabaseStore, history: CommitHistory, kept: Sequence[Commit]) -> None:
+    """The database has these commits' activities, and the organization as the history foresaw it."""
+    assert await store.organization(history.head.id) == history.head
+    found = await store.activities(history.head.id, (), (), Page(limit=1000))
     assert found == sorted([c.activity for c in kept if c.activity], key=lambda a: a.id, reverse=True)
 
 
 def test_a_chain_handed_in_at_once(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            user = road.head.users_in_order()[0]
+            history = await new_history(store)
+            user = history.head.users_in_order()[0]
             commits = [
-                road.step(),
-                road.step(replace(user, user_name="first")),
-                road.signing(),
-                road.step(replace(user, user_name="second")),
-                *[road.step() for _ in range(40)],
+                history.step(),
+                history.step(replace(user, user_name="first")),
+                history.signing(),
+                history.step(replace(user, user_name="second")),
+                *[history.step() for _ in range(40)],
             ]
             assert await outcomes(store, commits) == [COMMITTED] * 44
-            assert road.head.version.number == 44
+            assert history.head.version.number == 44
             for place in (store, other):
-                await assert_holds(place, road, commits)
+                await assert_holds(place, history, commits)
 
     asyncio.run(run())
 
@@ -55,18 +55,19 @@ def test_a_chain_handed_in_at_once(database: str) -> None:
 def test_one_odd_commit_among_good_ones(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            first = road.step()
+            history = await new_history(store)
+            first = history.step()
             assert await store.commit(first) is COMMITTED
             assert first.activity is not None
-            stale = Road(replace(road.head, version=Version(road.head.version.number, "somebody else")))
-            beside = Road(road.head)
+            elsewhere = Version(history.head.version.number, "somebody else")
+            stale = CommitHistory(replace(history.head, version=elsewhere))
+            beside = CommitHistory(history.head)
             commits = [
-                road.step(),
-                road.signing(fingerprint=first.activity.fingerprint),
+                history.step(),
+                history.signing(fingerprint=first.activity.fingerprint),
                 stale.step(),
-                road.step(),
-                road.signing(),
+                history.step(),
+                history.signing(),
                 beside.step(),
             ]
             assert await outcomes(store, commits) == [
@@ -79,8 +80,8 @@ def test_one_odd_commit_among_good_ones(database: str) -> None:
             ]
             kept = [first, *[commits[number] for number in (0, 3, 4)]]
             for place in (store, other):
-                await assert_holds(place, road, kept)
-                assert len(await place.interface_texts(road.head.id)) == 3
+                await assert_holds(place, history, kept)
+                assert len(await place.interface_texts(history.head.id)) == 3
 
     asyncio.run(run())
 
@@ -88,11 +89,11 @@ def test_one_odd_commit_among_good_ones(database: str) -> None:
 def test_the_same_request_twice_in_one_group(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            commits = [road.signing(fingerprint="sha256:once"), road.signing(fingerprint="sha256:once")]
+            history = await new_history(store)
+            commits = [history.signing(fingerprint="sha256:once"), history.signing(fingerprint="sha256:once")]
             assert await outcomes(store, commits) == [COMMITTED, DUPLICATE]
-            await assert_holds(store, road, commits[:1])
-            assert await store.activity(road.head.id, commits[1].activity.id) is None  # type: ignore[union-attr]
+            await assert_holds(store, history, commits[:1])
+            assert await store.activity(history.head.id, commits[1].activity.id) is None  # type: ignore[union-attr]
 
     asyncio.run(run())
 
@@ -100,13 +101,13 @@ def test_the_same_request_twice_in_one_group(database: str) -> None:
 def test_a_version_of_the_same_number_but_another_history_conflicts(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            theirs = Road(road.head)
-            assert await store.commit(road.step()) is COMMITTED
+            history = await new_history(store)
+            theirs = CommitHistory(history.head)
+            assert await store.commit(history.step()) is COMMITTED
             theirs.step()
-            assert theirs.head.version.number == road.head.version.number
+            assert theirs.head.version.number == history.head.version.number
             assert await other.commit(theirs.step()) is CONFLICT
-            assert await other.organization(road.head.id) == road.head
+            assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -114,20 +115,20 @@ def test_a_version_of_the_same_number_but_another_history_conflicts(database: st
 def test_what_contradicts_the_tables_is_refused_whole(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             wallet = a_wallet()
-            account = an_account(road.head.id, wallet.wallet_id)
-            good = road.step(wallet, attachments=(account,))
-            twin = an_account(road.head.id, wallet.wallet_id)
-            before = road.head
-            commits = [good, road.signing(), road.step(wallet, attachments=(twin,)), road.step()]
-            road.head = before
-            good_after = road.signing()
+            account = an_account(history.head.id, wallet.wallet_id)
+            good = history.step(wallet, attachments=(account,))
+            twin = an_account(history.head.id, wallet.wallet_id)
+            before = history.head
+            commits = [good, history.signing(), history.step(wallet, attachments=(twin,)), history.step()]
+            history.head = before
+            good_after = history.signing()
             found = await outcomes(store, [*commits, good_after])
             assert isinstance(found[2], AlreadyExists)
             assert [*found[:2], *found[3:]] == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
-            await assert_holds(store, road, [*commits[:2], good_after])
-            assert await store.wallet_accounts(road.head.id, None, Page(limit=9)) == [account.account]
+            await assert_holds(store, history, [*commits[:2], good_after])
+            assert await store.wallet_accounts(history.head.id, None, Page(limit=9)) == [account.account]
 
     asyncio.run(run())
 
@@ -135,15 +136,15 @@ def test_what_contradicts_the_tables_is_refused_whole(database: str) -> None:
 def test_a_commit_that_cannot_be_written_fails_alone(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            unwritable = road.signing()
+            history = await new_history(store)
+            unwritable = history.signing()
             assert unwritable.activity is not None
             unwritable = replace(unwritable, activity=replace(unwritable.activity, created_at_ms=2**80))
-            good = [road.step(), road.step()]
+            good = [history.step(), history.step()]
             found = await outcomes(store, [good[0], unwritable, good[1]])
             assert isinstance(found[1], (Internal, Unavailable))
             assert [found[0], found[2]] == [COMMITTED, COMMITTED]
-            await assert_holds(store, road, good)
+            await assert_holds(store, history, good)
 
     asyncio.run(run())
 
@@ -151,18 +152,18 @@ def test_a_commit_that_cannot_be_written_fails_alone(database: str) -> None:
 def test_closing_finishes_what_was_handed_in(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            commits = [road.step() for _ in range(300)]
+            history = await new_history(store)
+            commits = [history.step() for _ in range(300)]
             futures = [store.commit(commit) for commit in commits]
             await store.close()
             assert [future.result() for future in futures] == [COMMITTED] * 300
             with pytest.raises(Unavailable):
-                await store.commit(road.step())
+                await store.commit(history.step())
             with pytest.raises(Unavailable):
-                await store.organization(road.head.id)
+                await store.organization(history.head.id)
         async with opened(database) as store:
-            road.head = replace(road.head)
-            assert (await store.organization(road.head.id)).version.number == 301  # type: ignore[union-attr]
+            history.head = replace(history.head)
+            assert (await store.organization(history.head.id)).version.number == 301  # type: ignore[union-attr]
 
     asyncio.run(run())
 
@@ -170,13 +171,13 @@ def test_closing_finishes_what_was_handed_in(database: str) -> None:
 def test_a_caller_that_gave_up_does_not_disturb_the_others(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            commits = [road.step() for _ in range(3)]
+            history = await new_history(store)
+            commits = [history.step() for _ in range(3)]
             futures = [store.commit(commit) for commit in commits]
             futures[1].cancel()
             assert await futures[0] is COMMITTED
             assert await futures[2] is COMMITTED
-            await assert_holds(store, road, commits)
+            await assert_holds(store, history, commits)
 
     asyncio.run(run())
 
@@ -187,7 +188,7 @@ async def _compete(store: DatabaseStore, organization: Organization, count: int)
     while len(activity_ids) < count:
         newest = await store.organization(organization.id)
         assert newest is not None
-        commit = Road(newest).step()
+        commit = CommitHistory(newest).step()
         if await store.commit(commit) is COMMITTED:
             assert commit.activity is not None
             activity_ids.append(commit.activity.id)
@@ -210,7 +211,7 @@ def _compete_in_process(
 def test_nothing_is_lost_or_doubled_between_processes(database: str) -> None:
     async def found() -> Organization:
         async with opened(database) as store:
-            return (await founded(store)).head
+            return (await new_history(store)).head
 
     organization = asyncio.run(found())
     context = multiprocessing.get_context("spawn")
@@ -251,9 +252,9 @@ def test_nothing_is_lost_or_doubled_between_processes(database: str) -> None:
 def test_many_organizations_through_two_stores(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            children = [an_organization(parent_id=road.head.id) for _ in range(8)]
-            assert await outcomes(store, [road.suborganization(child) for child in children]) == [COMMITTED] * 8
+            history = await new_history(store)
+            children = [an_organization(parent_id=history.head.id) for _ in range(8)]
+            assert await outcomes(store, [history.suborganization(child) for child in children]) == [COMMITTED] * 8
 
             async def through(place: DatabaseStore, child: Organization) -> int:
                 return len(await _compete(place, child, 10))

@@ -15,7 +15,7 @@ from keystead.organizations.attachments import InterfaceText, NewAccount, Sealed
 from keystead.organizations.organization import Sealed
 from keystead.pipeline.store import CommitOutcome
 from tests.storage.conftest import opened
-from tests.support.commit_history import founded
+from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_secret, a_wallet, an_account, an_interface
 
 COMMITTED = CommitOutcome.COMMITTED
@@ -76,14 +76,14 @@ def spelled(account: NewAccount, address_format: AddressFormat, address: str) ->
 def test_an_account_is_found_by_its_address_in_any_wallet(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            organization_id = road.head.id
+            history = await new_history(store)
+            organization_id = history.head.id
             for index, case in enumerate(SPELLINGS):
                 wallet = a_wallet()
                 account = spelled(
                     an_account(organization_id, wallet.wallet_id, index), case.address_format, case.stored
                 )
-                assert await store.commit(road.step(wallet, attachments=(account,))) is COMMITTED
+                assert await store.commit(history.step(wallet, attachments=(account,))) is COMMITTED
                 found = await store.account_with_address(organization_id, case.written)
                 if not case.same:
                     assert found is None or found.account.address == case.written, case
@@ -99,11 +99,11 @@ def test_an_account_is_found_by_its_address_in_any_wallet(database: str) -> None
 def test_of_several_accounts_of_one_address_the_oldest_is_found(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             wallets = [a_wallet(), a_wallet()]
-            accounts = [an_account(road.head.id, wallet.wallet_id, 7) for wallet in wallets]
-            assert await store.commit(road.step(*wallets, attachments=tuple(reversed(accounts)))) is COMMITTED
-            found = await store.account_with_address(road.head.id, accounts[1].account.address)
+            accounts = [an_account(history.head.id, wallet.wallet_id, 7) for wallet in wallets]
+            assert await store.commit(history.step(*wallets, attachments=tuple(reversed(accounts)))) is COMMITTED
+            found = await store.account_with_address(history.head.id, accounts[1].account.address)
             assert found == StoredAccount(accounts[0].account)
 
     asyncio.run(run())
@@ -112,18 +112,18 @@ def test_of_several_accounts_of_one_address_the_oldest_is_found(database: str) -
 def test_a_secret_is_found_by_record_and_purpose(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             wallet = a_wallet()
             secrets = (
                 a_secret(wallet.wallet_id),
                 SealedSecret(wallet.wallet_id, "other", Sealed("key", b"\x00\xff")),
             )
-            assert await store.commit(road.step(wallet, attachments=secrets)) is COMMITTED
+            assert await store.commit(history.step(wallet, attachments=secrets)) is COMMITTED
             for secret in secrets:
-                found = await store.sealed_secret(road.head.id, wallet.wallet_id, secret.purpose)
+                found = await store.sealed_secret(history.head.id, wallet.wallet_id, secret.purpose)
                 assert found == secret.sealed
-            assert await store.sealed_secret(road.head.id, wallet.wallet_id, "none") is None
-            assert await store.sealed_secret(road.head.id, "no record", "other") is None
+            assert await store.sealed_secret(history.head.id, wallet.wallet_id, "none") is None
+            assert await store.sealed_secret(history.head.id, "no record", "other") is None
             assert await store.sealed_secret("elsewhere", wallet.wallet_id, "other") is None
 
     asyncio.run(run())
@@ -132,15 +132,15 @@ def test_a_secret_is_found_by_record_and_purpose(database: str) -> None:
 def test_the_texts_of_some_interfaces(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             interfaces = [an_interface() for _ in range(3)]
             texts = tuple(InterfaceText(one.id, f"text of {one.id}") for one in interfaces)
-            assert await store.commit(road.step(*interfaces, attachments=texts)) is COMMITTED
+            assert await store.commit(history.step(*interfaces, attachments=texts)) is COMMITTED
             asked = [interfaces[0].id, interfaces[2].id, "unknown"]
-            assert await store.interface_texts_of(road.head.id, asked) == {
+            assert await store.interface_texts_of(history.head.id, asked) == {
                 one.id: f"text of {one.id}" for one in (interfaces[0], interfaces[2])
             }
-            assert await store.interface_texts_of(road.head.id, []) == {}
+            assert await store.interface_texts_of(history.head.id, []) == {}
             assert await store.interface_texts_of("elsewhere", asked) == {}
 
     asyncio.run(run())
@@ -150,19 +150,19 @@ def test_the_texts_of_some_interfaces(database: str) -> None:
 def test_a_name_and_a_path_are_taken_once(database: str, taken: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             wallet = a_wallet()
-            first, second = (an_account(road.head.id, wallet.wallet_id, index) for index in (1, 2))
+            first, second = (an_account(history.head.id, wallet.wallet_id, index) for index in (1, 2))
             if taken == "name":
                 first, second = (
                     NewAccount(replace(one.account, name="same"), one.normalized_path) for one in (first, second)
                 )
             else:
                 second = NewAccount(second.account, first.normalized_path)
-            assert await store.commit(road.step(wallet, attachments=(first,))) is COMMITTED
+            assert await store.commit(history.step(wallet, attachments=(first,))) is COMMITTED
             with pytest.raises(AlreadyExists, match=taken):
-                await store.commit(road.step(wallet, attachments=(second,)))
-            found = await store.account_with_address(road.head.id, second.account.address)
+                await store.commit(history.step(wallet, attachments=(second,)))
+            found = await store.account_with_address(history.head.id, second.account.address)
             assert found is None
 
     asyncio.run(run())

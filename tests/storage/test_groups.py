@@ -12,7 +12,7 @@ from keystead.organizations.organization import ContractInterface, Remove
 from keystead.pipeline.store import Commit
 from keystead.storage.groups import Group, gather
 from keystead.storage.rows import of_commit
-from tests.support.commit_history import Road, approved, of
+from tests.support.commit_history import CommitHistory, approved, of
 from tests.support.commit_samples import a_user, an_activity, an_interface, an_organization
 
 GRACE, EDA = a_user("Grace"), a_user("Eda")
@@ -24,15 +24,15 @@ def gathered(*commits: Commit) -> Group | None:
 
 def test_every_process_locks_in_the_same_order() -> None:
     organizations = [an_organization() for _ in range(4)]
-    steps = [Road(organization).step() for organization in organizations]
+    steps = [CommitHistory(organization).step() for organization in organizations]
     revisions = [of(approved(an_activity(organization), GRACE)) for organization in organizations * 2]
     commits = [*steps, *revisions]
     for seed in range(5):
         random.Random(seed).shuffle(commits)
         group = gathered(*commits)
         assert group is not None
-        moved = [move.organization_id for move in group.moves]
-        revised = [(revision.organization_id, revision.activity_id) for revision in group.revisions]
+        moved = [swap.organization_id for swap in group.version_swaps]
+        revised = [(revision.organization_id, revision.activity_id) for revision in group.activity_swaps]
         asked = [(row[0], row[2]) for row in group.rows["activity"]]
         assert moved == sorted(organization.id for organization in organizations)
         assert (len(revised), len(asked)) == (8, 4)
@@ -48,41 +48,41 @@ def test_an_activity_is_revised_once() -> None:
 
 
 def test_a_chain_that_breaks() -> None:
-    road, beside = [Road(organization) for organization in [an_organization()] * 2]
-    first, second = road.step(), road.step()
+    history, beside = [CommitHistory(organization) for organization in [an_organization()] * 2]
+    first, second = history.step(), history.step()
     assert gathered(first, second) is not None
     assert gathered(second, first) is None
     assert gathered(first, beside.step()) is None
 
 
 def test_nothing_comes_after_a_dissolution() -> None:
-    road = Road(an_organization())
-    before, end = road.step(), road.step(attachments=(Dissolution(),))
+    history = CommitHistory(an_organization())
+    before, end = history.step(), history.step(attachments=(Dissolution(),))
     group = gathered(before, end)
     assert group is not None
-    assert group.dissolved == [road.head.id]
-    assert gathered(end, road.step()) is None
+    assert group.deleted_organizations == [history.head.id]
+    assert gathered(end, history.step()) is None
 
 
 def test_only_the_last_state_of_a_row_is_written() -> None:
     ada = a_user()
-    road = Road(an_organization(users=(ada,)))
+    history = CommitHistory(an_organization(users=(ada,)))
     interface = an_interface()
     commits = [
-        road.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
-        *[road.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
-        road.step(Remove(ContractInterface, interface.id), attachments=(RemovedInterfaceText(interface.id),)),
+        history.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
+        *[history.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
+        history.step(Remove(ContractInterface, interface.id), attachments=(RemovedInterfaceText(interface.id),)),
     ]
     group = gathered(*commits)
     assert group is not None
-    assert group.gone["interface_text"] == [(road.head.id, interface.id)]
+    assert group.deleted["interface_text"] == [(history.head.id, interface.id)]
     assert "interface_text" not in group.rows
     assert names(group.rows["lookup"]) == ["Ida"]
-    assert names(group.gone["lookup"]) == ["Ada", "Eda"]
+    assert names(group.deleted["lookup"]) == ["Ada", "Eda"]
     written = {row[2]: row for row in group.rows["record"]}
     assert len(written) == len(group.rows["record"]) == 2
-    assert written[interface.id][3:] == (road.head.version.number, b"")
-    assert written[ada.user_id][3] == road.head.version.number - 1
+    assert written[interface.id][3:] == (history.head.version.number, b"")
+    assert written[ada.user_id][3] == history.head.version.number - 1
 
 
 def names(lookups: Sequence[tuple[str, ...]]) -> list[str]:

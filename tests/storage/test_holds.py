@@ -21,7 +21,7 @@ from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage import promises
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
-from tests.support.commit_history import Road, approved, founded, of, waiting
+from tests.support.commit_history import CommitHistory, approved, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
 from tests.support.hanging import not_hanging
 
@@ -39,18 +39,20 @@ async def waits(committing: asyncio.Future[CommitOutcome]) -> bool:
 def test_others_wait_and_find_it_changed(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            theirs = Road(road.head)
-            async with store.hold(road.head.id) as held:
+            history = await new_history(store)
+            theirs = CommitHistory(history.head)
+            async with store.hold(history.head.id) as held:
                 rival = other.commit(theirs.step())
                 assert await waits(rival)
-                assert await store.organization(road.head.id) == road.head, "reads go on"
-                assert await held.commit(road.step()) is COMMITTED
+                assert await store.organization(history.head.id) == history.head, "reads go on"
+                assert await held.commit(history.step()) is COMMITTED
                 assert await rival is CONFLICT
-            assert await store.organization(road.head.id) is road.head, "kept in memory, like after any commit"
-            assert await other.organization(road.head.id) == road.head
-            assert len(await other.interface_texts(road.head.id)) == 1
-            assert await other.commit(road.step()) is COMMITTED
+            assert await store.organization(history.head.id) is history.head, (
+                "kept in memory, like after any commit"
+            )
+            assert await other.organization(history.head.id) == history.head
+            assert len(await other.interface_texts(history.head.id)) == 1
+            assert await other.commit(history.step()) is COMMITTED
 
     asyncio.run(run())
 
@@ -58,19 +60,19 @@ def test_others_wait_and_find_it_changed(database: str) -> None:
 def test_leaving_without_a_commit_changes_nothing(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            async with store.hold(road.head.id):
-                rival = other.commit(road.step())
+            history = await new_history(store)
+            async with store.hold(history.head.id):
+                rival = other.commit(history.step())
                 assert await waits(rival)
             assert await rival is COMMITTED
             with pytest.raises(InvalidRequest):
-                async with store.hold(road.head.id):
-                    rival = other.commit(road.step())
+                async with store.hold(history.head.id):
+                    rival = other.commit(history.step())
                     assert await waits(rival)
                     raise InvalidRequest("what was asked for")
             assert await rival is COMMITTED
             for place in (store, other):
-                assert await place.organization(road.head.id) == road.head
+                assert await place.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -78,14 +80,14 @@ def test_leaving_without_a_commit_changes_nothing(database: str) -> None:
 def test_what_is_not_a_change_is_committed_too(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            signing = road.signing()
-            async with store.hold(road.head.id) as held:
+            history = await new_history(store)
+            signing = history.signing()
+            async with store.hold(history.head.id) as held:
                 assert await held.commit(signing) is COMMITTED
-            async with store.hold(road.head.id) as held:
-                assert await held.commit(road.signing(fingerprint=signing.activity.fingerprint)) is DUPLICATE  # type: ignore[union-attr]
-            assert await store.organization(road.head.id) == road.head
-            assert await store.activities(road.head.id, (), (), Page(limit=9)) == [signing.activity]
+            async with store.hold(history.head.id) as held:
+                assert await held.commit(history.signing(fingerprint=signing.activity.fingerprint)) is DUPLICATE  # type: ignore[union-attr]
+            assert await store.organization(history.head.id) == history.head
+            assert await store.activities(history.head.id, (), (), Page(limit=9)) == [signing.activity]
 
     asyncio.run(run())
 
@@ -96,13 +98,13 @@ def test_other_organizations_go_on(new_postgres: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            children = [Road(an_organization(parent_id=road.head.id)) for _ in range(8)]
-            founding = [store.commit(road.suborganization(child.head)) for child in children]
+            history = await new_history(store)
+            children = [CommitHistory(an_organization(parent_id=history.head.id)) for _ in range(8)]
+            founding = [store.commit(history.suborganization(child.head)) for child in children]
             assert await asyncio.gather(*founding) == [COMMITTED] * 8
-            async with store.hold(road.head.id):
+            async with store.hold(history.head.id):
                 for place in (store, other):
-                    commits = [*[child.step() for child in children], road.signing()]
+                    commits = [*[child.step() for child in children], history.signing()]
                     assert await asyncio.gather(*map(place.commit, commits)) == [COMMITTED] * 9
                 async with other.hold(children[0].head.id) as held:
                     assert await held.commit(children[0].step()) is COMMITTED
@@ -116,16 +118,16 @@ def test_a_file_has_one_lock(new_sqlite: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            children = [Road(an_organization(parent_id=road.head.id)) for _ in range(2)]
-            founding = [store.commit(road.suborganization(child.head)) for child in children]
+            history = await new_history(store)
+            children = [CommitHistory(an_organization(parent_id=history.head.id)) for _ in range(2)]
+            founding = [store.commit(history.suborganization(child.head)) for child in children]
             assert await asyncio.gather(*founding) == [COMMITTED] * 2
             before = store.commit(children[0].step())
-            async with store.hold(road.head.id) as held:
+            async with store.hold(history.head.id) as held:
                 assert before.done()
                 after = [store.commit(child.step()) for child in children]
                 assert await waits(after[0])
-                assert await held.commit(road.step()) is COMMITTED
+                assert await held.commit(history.step()) is COMMITTED
                 assert await asyncio.gather(*after) == [COMMITTED] * 2
 
     asyncio.run(run())
@@ -147,14 +149,14 @@ def test_a_lock_that_is_free_for_moments(new_sqlite: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(database, timeout_s=1) as store:
-            road = await founded(store)
+            history = await new_history(store)
             blocking = threading.Thread(target=block)
             blocking.start()
             try:
                 for _ in range(5):
-                    assert await store.commit(road.step()) is COMMITTED
-                    async with store.hold(road.head.id) as held:
-                        assert await held.commit(road.step()) is COMMITTED
+                    assert await store.commit(history.step()) is COMMITTED
+                    async with store.hold(history.head.id) as held:
+                        assert await held.commit(history.step()) is COMMITTED
             finally:
                 over.set()
                 blocking.join()
@@ -167,22 +169,22 @@ def test_holders_never_lose(database: str) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            organization_id, over = road.head.id, asyncio.Event()
+            history = await new_history(store)
+            organization_id, over = history.head.id, asyncio.Event()
 
             async def hold(place: DatabaseStore) -> None:
                 for _ in range(5):
                     async with place.hold(organization_id) as held:
                         newest = await place.organization(organization_id)
                         assert newest is not None
-                        assert await held.commit(Road(newest).step()) is COMMITTED
+                        assert await held.commit(CommitHistory(newest).step()) is COMMITTED
 
             async def race(place: DatabaseStore) -> int:
                 won = 0
                 while not over.is_set():
                     newest = await place.organization(organization_id)
                     assert newest is not None
-                    won += await place.commit(Road(newest).step()) is COMMITTED
+                    won += await place.commit(CommitHistory(newest).step()) is COMMITTED
                 return won
 
             racing = [asyncio.create_task(race(place)) for place in (store, other)]
@@ -203,17 +205,17 @@ def test_who_takes_too_long_must_race(database: str, somebody_came: bool, monkey
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            async with store.hold(road.head.id) as held:
-                late = Road(road.head).step()
+            history = await new_history(store)
+            async with store.hold(history.head.id) as held:
+                late = CommitHistory(history.head).step()
                 if somebody_came:
-                    assert await other.commit(road.step()) is COMMITTED
+                    assert await other.commit(history.step()) is COMMITTED
                 else:
                     await asyncio.sleep(A_WHILE_S)
-                    async with other.hold(road.head.id):
+                    async with other.hold(history.head.id):
                         pass
                 assert await held.commit(late) is (CONFLICT if somebody_came else COMMITTED)
-            assert await store.commit(road.signing()) is COMMITTED
+            assert await store.commit(history.signing()) is COMMITTED
 
     asyncio.run(run())
 
@@ -221,15 +223,15 @@ def test_who_takes_too_long_must_race(database: str, somebody_came: bool, monkey
 def test_waiting_for_a_hold_has_an_end(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database, timeout_s=0.2) as other:
-            road = await founded(store)
-            async with store.hold(road.head.id) as held:
+            history = await new_history(store)
+            async with store.hold(history.head.id) as held:
                 with pytest.raises(Unavailable, match="the database"):
-                    async with other.hold(road.head.id):
+                    async with other.hold(history.head.id):
                         pass
-                assert await held.commit(road.step()) is COMMITTED
-            async with other.hold(road.head.id) as held:
-                assert await held.commit(road.step()) is COMMITTED
-            assert await store.organization(road.head.id) == road.head
+                assert await held.commit(history.step()) is COMMITTED
+            async with other.hold(history.head.id) as held:
+                assert await held.commit(history.step()) is COMMITTED
+            assert await store.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -237,20 +239,20 @@ def test_waiting_for_a_hold_has_an_end(database: str) -> None:
 def test_who_gives_up_waiting_holds_nothing(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
 
             async def enter() -> None:
-                async with other.hold(road.head.id):
+                async with other.hold(history.head.id):
                     raise AssertionError("it is held")
 
-            async with store.hold(road.head.id):
+            async with store.hold(history.head.id):
                 waiting_for_it = asyncio.create_task(enter())
                 await asyncio.wait([waiting_for_it], timeout=A_WHILE_S)
                 waiting_for_it.cancel()
                 await asyncio.wait([waiting_for_it])
                 assert waiting_for_it.cancelled()
             for place in (store, other):
-                assert await place.commit(road.step()) is COMMITTED
+                assert await place.commit(history.step()) is COMMITTED
 
     asyncio.run(run())
 
@@ -258,17 +260,17 @@ def test_who_gives_up_waiting_holds_nothing(database: str) -> None:
 def test_closing_waits_for_holds(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            async with store.hold(road.head.id) as held:
+            history = await new_history(store)
+            async with store.hold(history.head.id) as held:
                 closing = asyncio.create_task(store.close())
                 await asyncio.wait([closing], timeout=A_WHILE_S)
                 assert not closing.done()
-                assert await held.commit(road.step()) is COMMITTED
+                assert await held.commit(history.step()) is COMMITTED
             await closing
             with pytest.raises(Unavailable, match="closed"):
-                async with store.hold(road.head.id):
+                async with store.hold(history.head.id):
                     pass
-            assert await other.organization(road.head.id) == road.head
+            assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -292,18 +294,18 @@ asyncio.run(run(*sys.argv[1:]))
 def test_who_is_killed_lets_go(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            command = [sys.executable, "-c", _HOLD_FOR_EVER, database, road.head.id]
+            history = await new_history(store)
+            command = [sys.executable, "-c", _HOLD_FOR_EVER, database, history.head.id]
             process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, cwd=ROOT)
             assert process.stdout is not None
             assert await process.stdout.readline() == b"held\n"
-            rival = store.commit(road.step())
+            rival = store.commit(history.step())
             assert await waits(rival)
             process.kill()
             assert await rival is COMMITTED
             await process.wait()
-            async with store.hold(road.head.id) as held:
-                assert await held.commit(road.step()) is COMMITTED
+            async with store.hold(history.head.id) as held:
+                assert await held.commit(history.step()) is COMMITTED
 
     with not_hanging():
         asyncio.run(run())
@@ -314,9 +316,9 @@ def test_a_broken_line_lets_go(new_postgres: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            async with store.hold(road.head.id) as held:
-                rival = other.commit(road.step())
+            history = await new_history(store)
+            async with store.hold(history.head.id) as held:
+                rival = other.commit(history.step())
                 assert await waits(rival)
                 operator: Any = await asyncpg.connect(database)
                 ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
@@ -324,10 +326,10 @@ def test_a_broken_line_lets_go(new_postgres: MakeDatabase) -> None:
                 await operator.close()
                 assert await rival is COMMITTED
                 with pytest.raises(Unavailable):
-                    await held.commit(Road(road.head).step())
-            assert await store.organization(road.head.id) == road.head
-            async with store.hold(road.head.id) as held:
-                assert await held.commit(road.step()) is COMMITTED
+                    await held.commit(CommitHistory(history.head).step())
+            assert await store.organization(history.head.id) == history.head
+            async with store.hold(history.head.id) as held:
+                assert await held.commit(history.step()) is COMMITTED
 
     asyncio.run(run())
 
@@ -338,13 +340,13 @@ def test_two_who_wait_for_each_other(new_postgres: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(f"{database}?deadlock_timeout=300") as store:
-            road = await founded(store)
-            activity, voter = await waiting(store, road), a_user("Grace")
+            history = await new_history(store)
+            activity, voter = await waiting(store, history), a_user("Grace")
             approval = approved(activity, voter, status=ActivityStatus.COMPLETED)
             blocker: Any = await asyncpg.connect(database)
-            async with store.hold(road.head.id) as held, blocker.transaction():
+            async with store.hold(history.head.id) as held, blocker.transaction():
                 await blocker.execute("UPDATE activity SET revision = revision")
-                change = Road(road.head).change(approval, voter)
+                change = CommitHistory(history.head).change(approval, voter)
                 committing = held.commit(replace(of(approval), change=change))
                 # The server looks for a cycle on behalf of whoever has waited for so long.
                 while not await blocker.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
@@ -352,10 +354,10 @@ def test_two_who_wait_for_each_other(new_postgres: MakeDatabase) -> None:
                 await blocker.execute("UPDATE organization SET version = version")
                 assert await committing is CONFLICT
             await blocker.close()
-            assert await store.activity(road.head.id, activity.id) == activity
-            assert await store.organization(road.head.id) == road.head
-            async with store.hold(road.head.id) as held:
+            assert await store.activity(history.head.id, activity.id) == activity
+            assert await store.organization(history.head.id) == history.head
+            async with store.hold(history.head.id) as held:
                 assert await held.commit(replace(of(approval), change=change)) is COMMITTED
-            assert await store.organization(road.head.id) == change.after
+            assert await store.organization(history.head.id) == change.after
 
     asyncio.run(run())

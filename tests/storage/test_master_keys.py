@@ -7,7 +7,7 @@ import asyncio
 from keystead.organizations.organization import DataKey, Sealed
 from keystead.pipeline.store import Page
 from tests.storage.conftest import opened
-from tests.support.commit_history import founded
+from tests.support.commit_history import new_history
 from tests.support.commit_samples import an_organization
 
 
@@ -49,10 +49,10 @@ def test_data_keys_by_page(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
             assert await store.data_keys(Page(10)) == []
-            road = await founded(store)
+            history = await new_history(store)
             key = DataKey(Sealed("another", b"key"))
-            await store.commit(road.step(key))
-            assert await store.data_keys(Page(10)) == [(road.head.id, key)]
-            assert await store.data_keys(Page(10, after=road.head.id)) == []
+            await store.commit(history.step(key))
+            assert await store.data_keys(Page(10)) == [(history.head.id, key)]
+            assert await store.data_keys(Page(10, after=history.head.id)) == []
 
     asyncio.run(run())

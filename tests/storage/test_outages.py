@@ -20,32 +20,32 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.sqlite_connection import DatabaseFile
 from tests.storage.conftest import MakeDatabase, opened
-from tests.support.commit_history import Road, founded
+from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import an_organization
 from tests.support.postgres import PostgresServer
 
 COMMITTED = CommitOutcome.COMMITTED
 
 
-async def assert_away(store: DatabaseStore, road: Road) -> None:
+async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
     """Reads and writes are refused, and the refusals name no address, user or password."""
     for refused in (
-        store.organization(road.head.id),
-        store.activity(road.head.id, "id"),
+        store.organization(history.head.id),
+        store.activity(history.head.id, "id"),
         store.ready(),
-        store.commit(Road(road.head).step()),
+        store.commit(CommitHistory(history.head).step()),
     ):
         with pytest.raises(Unavailable, match="the database") as refusal:
             await refused
         assert "127.0.0.1" not in refusal.value.message
 
 
-async def assert_works(store: DatabaseStore, road: Road) -> None:
+async def assert_works(store: DatabaseStore, history: CommitHistory) -> None:
     await store.ready()
-    newest = await store.organization(road.head.id)
-    assert newest == road.head
-    assert await store.commit(road.step()) is COMMITTED
-    assert await store.organization(road.head.id) == road.head
+    newest = await store.organization(history.head.id)
+    assert newest == history.head
+    assert await store.commit(history.step()) is COMMITTED
+    assert await store.organization(history.head.id) == history.head
 
 
 def test_postgres_stops_and_returns(new_postgres: MakeDatabase, postgres: PostgresServer) -> None:
@@ -53,14 +53,14 @@ def test_postgres_stops_and_returns(new_postgres: MakeDatabase, postgres: Postgr
 
     async def run() -> None:
         async with opened(url) as store:
-            road = await founded(store)
-            await assert_works(store, road)
+            history = await new_history(store)
+            await assert_works(store, history)
             postgres.stop()
             try:
-                await assert_away(store, road)
+                await assert_away(store, history)
             finally:
                 postgres.start()
-            await assert_works(store, road)
+            await assert_works(store, history)
 
     asyncio.run(run())
 
@@ -75,7 +75,7 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
         while True:
             organization = await store.organization(organization_id)
             assert organization is not None
-            commit = Road(organization).step()
+            commit = CommitHistory(organization).step()
             if await store.commit(commit) is COMMITTED:
                 assert commit.activity is not None
                 reported.append(commit.activity.id)
@@ -84,8 +84,8 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
 
     async def run() -> None:
         async with opened(url) as store:
-            road = await founded(store)
-            submitters = [asyncio.create_task(submit(store, road.head.id)) for _ in range(6)]
+            history = await new_history(store)
+            submitters = [asyncio.create_task(submit(store, history.head.id)) for _ in range(6)]
             await enough.wait()
             await asyncio.to_thread(postgres.kill)
             try:
@@ -93,14 +93,14 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
                     assert isinstance(ended, Unavailable)
             finally:
                 postgres.start()
-            newest = await store.organization(road.head.id)
-            kept = await store.activities(road.head.id, (), (), Page(limit=1000))
+            newest = await store.organization(history.head.id)
+            kept = await store.activities(history.head.id, (), (), Page(limit=1000))
             assert newest is not None
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}
             assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
-            assert len(await store.interface_texts(road.head.id)) == len(kept)
-            assert await store.commit(Road(newest).step()) is COMMITTED
+            assert len(await store.interface_texts(history.head.id)) == len(kept)
+            assert await store.commit(CommitHistory(newest).step()) is COMMITTED
 
     asyncio.run(run())
 
@@ -111,14 +111,14 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(url, timeout_s=0.2) as store:
-            road = await founded(store)
+            history = await new_history(store)
             blocker: Any = await asyncpg.connect(url)
             async with blocker.transaction():
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
                 with pytest.raises(Unavailable):
-                    await store.commit(Road(road.head).step())
-                assert await store.organization(road.head.id) == road.head
-            await assert_works(store, road)
+                    await store.commit(CommitHistory(history.head).step())
+                assert await store.organization(history.head.id) == history.head
+            await assert_works(store, history)
             await blocker.close()
 
     asyncio.run(run())
@@ -129,15 +129,15 @@ def test_sqlite_is_locked_by_another_process(new_sqlite: MakeDatabase) -> None:
 
     async def run() -> None:
         async with opened(url, timeout_s=0.05) as store:
-            road = await founded(store)
+            history = await new_history(store)
             blocker = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
             blocker.execute("BEGIN IMMEDIATE")
             with pytest.raises(Unavailable, match="locked"):
-                await store.commit(Road(road.head).step())
-            assert await store.organization(road.head.id) == road.head
+                await store.commit(CommitHistory(history.head).step())
+            assert await store.organization(history.head.id) == history.head
             blocker.execute("ROLLBACK")
             blocker.close()
-            await assert_works(store, road)
+            await assert_works(store, history)
 
     asyncio.run(run())
 
@@ -158,8 +158,8 @@ def test_sqlite_disk_is_full(new_sqlite: MakeDatabase, monkeypatch: pytest.Monke
         nonlocal pages_max
         pages_max = 100
         async with opened(url) as store:
-            road = await founded(store)
-            full = Road(road.head)
+            history = await new_history(store)
+            full = CommitHistory(history.head)
             found = await asyncio.gather(
                 *[store.commit(full.step(padding=100_000)) for _ in range(8)], return_exceptions=True
             )
@@ -170,12 +170,12 @@ def test_sqlite_disk_is_full(new_sqlite: MakeDatabase, monkeypatch: pytest.Monke
             assert full_disk == refused[: len(full_disk)]
             assert full_disk and all("full" in str(outcome) for outcome in full_disk)
             assert set(refused[len(full_disk) :]) <= {CommitOutcome.CONFLICT}
-            newest = await store.organization(road.head.id)
+            newest = await store.organization(history.head.id)
             assert newest is not None
             assert newest.version.number == 1 + len(kept)
             pages_max = 2**30
-            road.head = newest
-            await assert_works(store, road)
+            history.head = newest
+            await assert_works(store, history)
 
     asyncio.run(run())
 
@@ -195,13 +195,13 @@ def test_sqlite_file_is_taken_away_and_put_back(new_sqlite: MakeDatabase) -> Non
 
     async def run() -> None:
         async with opened(url) as store:
-            road = await founded(store)
+            history = await new_history(store)
             take_away()
             with pytest.raises(Unavailable, match="unable to open"):
-                await store.commit(Road(road.head).step())
-            await assert_away(store, road)
+                await store.commit(CommitHistory(history.head).step())
+            await assert_away(store, history)
             put_back()
-            await assert_works(store, road)
+            await assert_works(store, history)
 
     asyncio.run(run())
 
@@ -209,14 +209,14 @@ def test_sqlite_file_is_taken_away_and_put_back(new_sqlite: MakeDatabase) -> Non
 _COMMIT_FOR_EVER = """
 import asyncio, sys
 from keystead.storage.open import open_store
-from tests.support.commit_history import Road
+from tests.support.commit_history import CommitHistory
 
 async def run(url, organization_id):
     store = await open_store(url)
-    road = Road(await store.organization(organization_id))
+    history = CommitHistory(await store.organization(organization_id))
     async def submit():
         while True:
-            commit = road.step()
+            commit = history.step()
             await store.commit(commit)
             print(commit.activity.id, flush=True)
     await asyncio.gather(*[submit() for _ in range(4)])
@@ -228,7 +228,7 @@ asyncio.run(run(*sys.argv[1:]))
 def test_a_killed_process_leaves_what_it_reported(database: str) -> None:
     async def begin() -> str:
         async with opened(database) as store:
-            return (await founded(store)).head.id
+            return (await new_history(store)).head.id
 
     organization_id = asyncio.run(begin())
     command = [sys.executable, "-c", _COMMIT_FOR_EVER, database, organization_id]
@@ -249,7 +249,7 @@ def test_a_killed_process_leaves_what_it_reported(database: str) -> None:
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}
             assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
-            assert await store.commit(Road(newest).step()) is COMMITTED
+            assert await store.commit(CommitHistory(newest).step()) is COMMITTED
 
     asyncio.run(check())
 
@@ -258,7 +258,7 @@ def test_a_store_can_be_opened_before_its_database(tmp_path: Path) -> None:
     async def run() -> None:
         for url in (f"sqlite:///{tmp_path}/missing.db", "postgresql://nobody:secret@127.0.0.1:9/none"):
             store = await open_store(url)
-            await assert_away(store, Road(an_organization()))
+            await assert_away(store, CommitHistory(an_organization()))
             await store.close()
 
     asyncio.run(run())

@@ -17,7 +17,7 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, approved, awaiting, founded, of, waiting
+from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
@@ -28,20 +28,21 @@ GRACE, EDA = a_user("Grace"), a_user("Eda")
 def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             for round_ in range(30):
-                activity = await waiting(store, road)
+                activity = await waiting(store, history)
                 voters = (GRACE, EDA)
                 rivals = [approved(activity, voter, status=DONE) for voter in voters]
                 changes = [
-                    Road(road.head).change(rival, voter) for rival, voter in zip(rivals, voters, strict=True)
+                    CommitHistory(history.head).change(rival, voter)
+                    for rival, voter in zip(rivals, voters, strict=True)
                 ]
                 # Every second time they change the organization too; some others' work is in the same groups.
                 commits = [
                     replace(of(rival), change=change if round_ % 2 else None)
                     for rival, change in zip(rivals, changes, strict=True)
                 ]
-                beside = [of(awaiting(road.signing())) for _ in range(4)]
+                beside = [of(awaiting(history.signing())) for _ in range(4)]
                 outcomes = await asyncio.gather(
                     store.commit(beside[0]),
                     store.commit(commits[0]),
@@ -54,10 +55,10 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                 assert {outcomes[1], outcomes[3]} == {COMMITTED, CONFLICT}
                 winner = 0 if outcomes[1] is COMMITTED else 1
                 if round_ % 2:
-                    road.head = changes[winner].after
+                    history.head = changes[winner].after
                 for place in (store, other):
-                    assert await place.activity(road.head.id, activity.id) == rivals[winner]
-                    assert await place.organization(road.head.id) == road.head
+                    assert await place.activity(history.head.id, activity.id) == rivals[winner]
+                    assert await place.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -65,15 +66,15 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
 def test_of_two_revisions_in_one_group_the_first_wins(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             for _ in range(5):
-                activity = await waiting(store, road)
+                activity = await waiting(store, history)
                 rivals = [approved(activity, voter) for voter in (GRACE, EDA)]
-                commits = [of(rivals[0]), road.step(), of(rivals[1]), road.step()]
+                commits = [of(rivals[0]), history.step(), of(rivals[1]), history.step()]
                 outcomes = await asyncio.gather(*map(store.commit, commits))
                 assert outcomes == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
-                assert await store.activity(road.head.id, activity.id) == rivals[0]
-            assert await store.organization(road.head.id) == road.head
+                assert await store.activity(history.head.id, activity.id) == rivals[0]
+            assert await store.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -103,8 +104,8 @@ def _vote_in_process(
 def test_every_revision_has_one_winner_between_processes(database: str) -> None:
     async def begin() -> tuple[Organization, Activity]:
         async with opened(database) as store:
-            road = await founded(store)
-            return road.head, await waiting(store, road)
+            history = await new_history(store)
+            return history.head, await waiting(store, history)
 
     organization, activity = asyncio.run(begin())
     voters = [a_user(f"voter {number}") for number in range(3)]
@@ -142,17 +143,17 @@ def test_groups_of_two_processes_never_wait_for_each_other(database: str) -> Non
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            children = [an_organization(parent_id=road.head.id) for _ in range(4)]
-            founding = [store.commit(road.suborganization(child)) for child in children]
+            history = await new_history(store)
+            children = [an_organization(parent_id=history.head.id) for _ in range(4)]
+            founding = [store.commit(history.suborganization(child)) for child in children]
             assert await asyncio.gather(*founding) == [COMMITTED] * 4
             for round_ in range(10):
-                opened_ones = [await waiting(store, Road(child)) for child in children for _ in range(3)]
+                opened_ones = [await waiting(store, CommitHistory(child)) for child in children for _ in range(3)]
                 named = [(child, f"sha256:{round_}-{number}") for child in children for number in range(3)]
                 ours, theirs = [
                     [
                         *[of(approved(activity, voter)) for activity in opened_ones],
-                        *[Road(child).signing(fingerprint=fingerprint) for child, fingerprint in named],
+                        *[CommitHistory(child).signing(fingerprint=fingerprint) for child, fingerprint in named],
                     ]
                     for voter in (GRACE, EDA)
                 ]

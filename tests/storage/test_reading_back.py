@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import NamedTuple
 
 import pytest
@@ -14,10 +15,11 @@ from keystead.organizations.lookups import LookupKind, lookups
 from keystead.organizations.organization import Put, apply
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
+from keystead.storage.open import sqlite_path
 from keystead.storage.sqlite import SqliteStore
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
-from tests.support.commit_history import founded
+from tests.support.commit_history import new_history
 from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
@@ -30,6 +32,7 @@ from tests.support.commit_samples import (
     an_activity,
     an_organization,
 )
+from tests.support.databases import PostgresDatabase, Rows, SqliteDatabase
 
 COMMITTED = CommitOutcome.COMMITTED
 
@@ -78,10 +81,10 @@ def test_an_instance_is_founded_once(database: str) -> None:
 def test_activity_with_all_its_parts(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             other_user = a_user("Grace")
-            bare = an_activity(road.head)
-            full = an_activity(road.head)
+            bare = an_activity(history.head)
+            full = an_activity(history.head)
             full = replace(
                 full,
                 status=ActivityStatus.FAILED,
@@ -90,16 +93,16 @@ def test_activity_with_all_its_parts(database: str) -> None:
                 failure=A_FAILURE,
                 updated_at_ms=full.updated_at_ms + 5,
             )
-            unvoted = replace(an_activity(road.head), votes=(), result={})
+            unvoted = replace(an_activity(history.head), votes=(), result={})
             for activity in (bare, full, unvoted):
-                commit = Commit(organization_id=road.head.id, activity=activity, change=None)
+                commit = Commit(organization_id=history.head.id, activity=activity, change=None)
                 assert await store.commit(commit) is COMMITTED
-                assert await store.activity(road.head.id, activity.id) == activity
-                assert await store.activity_with_fingerprint(road.head.id, activity.fingerprint) == activity
+                assert await store.activity(history.head.id, activity.id) == activity
+                assert await store.activity_with_fingerprint(history.head.id, activity.fingerprint) == activity
             assert await store.activity("another organization", full.id) is None
-            assert await store.activity(road.head.id, "no\x00id") is None
-            assert await store.activity_with_fingerprint(road.head.id, "sha256:unknown") is None
-            assert await store.organization(road.head.id) == road.head
+            assert await store.activity(history.head.id, "no\x00id") is None
+            assert await store.activity_with_fingerprint(history.head.id, "sha256:unknown") is None
+            assert await store.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
@@ -141,21 +144,21 @@ PAGES = [
 def test_pages_of_activities(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             activities = []
             for number in range(10):
                 activity = replace(
-                    an_activity(road.head),
+                    an_activity(history.head),
                     type=TYPE if number % 3 else ODD_TYPE,
                     status=OPEN if number % 2 else DONE,
                 )
                 activities.append(activity)
-                commit = Commit(organization_id=road.head.id, activity=activity, change=None)
+                commit = Commit(organization_id=history.head.id, activity=activity, change=None)
                 assert await store.commit(commit) is COMMITTED
             ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
             for case in PAGES:
                 page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
-                found = await store.activities(road.head.id, case.statuses, case.types, page)
+                found = await store.activities(history.head.id, case.statuses, case.types, page)
                 expected = None if case.expected is None else [activities[number] for number in case.expected]
                 assert found == expected, case.name
             assert await store.activities("another organization", (), (), Page(limit=3)) == []
@@ -167,11 +170,11 @@ def test_pages_of_activities(database: str) -> None:
 def test_wallet_accounts(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            organization_id = road.head.id
+            history = await new_history(store)
+            organization_id = history.head.id
             wallets = [a_wallet(), a_wallet()]
             accounts = [an_account(organization_id, wallets[number % 2].wallet_id, number) for number in range(6)]
-            assert await store.commit(road.step(*wallets, attachments=tuple(accounts))) is COMMITTED
+            assert await store.commit(history.step(*wallets, attachments=tuple(accounts))) is COMMITTED
             ids = [account.account.wallet_account_id for account in accounts]
 
             async def page(wallet_id: str | None, **page: object) -> list[int] | None:
@@ -209,13 +212,13 @@ def test_wallet_accounts(database: str) -> None:
 def test_suborganizations_are_found_by_their_users(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             shared = "03" + "ab" * 32
             children = [
-                an_organization(parent_id=road.head.id, users=(a_user(public_key=shared),)) for _ in range(3)
+                an_organization(parent_id=history.head.id, users=(a_user(public_key=shared),)) for _ in range(3)
             ]
             for child in children:
-                assert await store.commit(road.suborganization(child)) is COMMITTED
+                assert await store.commit(history.suborganization(child)) is COMMITTED
                 found = await store.organization(child.id)
                 assert found is not None
                 assert found.profile == child.profile
@@ -225,9 +228,9 @@ def test_suborganizations_are_found_by_their_users(database: str) -> None:
                 return await store.suborganizations_with(parent_id, kind, value)
 
             both = [child.id for child in children[:2]]
-            assert await found_by(road.head.id, LookupKind.PUBLIC_KEY, shared) == both
-            assert await found_by(road.head.id, LookupKind.CREDENTIAL_ID, credential_id) == [both[1]]
-            assert await found_by(road.head.id, LookupKind.CREDENTIAL_ID, shared) == []
+            assert await found_by(history.head.id, LookupKind.PUBLIC_KEY, shared) == both
+            assert await found_by(history.head.id, LookupKind.CREDENTIAL_ID, credential_id) == [both[1]]
+            assert await found_by(history.head.id, LookupKind.CREDENTIAL_ID, shared) == []
             assert await found_by("another organization", LookupKind.PUBLIC_KEY, shared) == []
 
     asyncio.run(run())
@@ -237,17 +240,17 @@ def test_suborganizations_are_found_by_their_users(database: str) -> None:
 def test_another_process_sees_each_version(database: str, known: bool) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             for name in ("Ada", "Grace"):
                 if known:
-                    await other.organization(road.head.id)
-                user = road.head.users_in_order()[0]
+                    await other.organization(history.head.id)
+                user = history.head.users_in_order()[0]
                 renamed = replace(user, user_name=name, api_keys=())
-                before = road.head
-                assert await store.commit(road.step(renamed)) is COMMITTED
-                found = await other.organization(road.head.id)
-                assert found == apply(before, [Put(renamed)], road.head.version)
-                assert found == await store.organization(road.head.id)
+                before = history.head
+                assert await store.commit(history.step(renamed)) is COMMITTED
+                found = await other.organization(history.head.id)
+                assert found == apply(before, [Put(renamed)], history.head.version)
+                assert found == await store.organization(history.head.id)
 
     asyncio.run(run())
 
@@ -258,10 +261,10 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
 
     async def run() -> None:
         async with opened(url) as store, opened(url) as other:
-            road = await founded(store)
-            user = road.head.users_in_order()[0]
-            id_ = road.head.id
-            assert await other.organization(id_) == road.head
+            history = await new_history(store)
+            user = history.head.users_in_order()[0]
+            id_ = history.head.id
+            assert await other.organization(id_) == history.head
             first = [await other.version(id_), await other.version(id_)]
             assert first[0] is first[1]
             await asyncio.sleep(0)
@@ -270,11 +273,11 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
             assert again is not first[0]
             await asyncio.sleep(0)
             stale = await store.version(id_)
-            assert await store.commit(road.step(replace(user, user_name="Ada"))) is COMMITTED
-            assert await store.version(id_) == await other.version(id_) == road.head.version != stale
+            assert await store.commit(history.step(replace(user, user_name="Ada"))) is COMMITTED
+            assert await store.version(id_) == await other.version(id_) == history.head.version != stale
             # In the turn in which a commit settles, or another read finds a newer version, none before it is told.
             assert isinstance(store, SqliteStore)
-            for newer in (store._settle, lambda _: store._rows(store._reads.schema_revision, [])):
+            for newer in (store._settle, lambda _: store._rows(store._reads.schema_version, [])):
                 await store.version(id_)
                 assert id_ in store._versions
                 if (reading := newer([])) is not None:
@@ -282,3 +285,38 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
                 assert id_ not in store._versions
 
     asyncio.run(run())
+
+
+def test_long_texts_are_read_back_by_another_process(database: str) -> None:
+    """An activity's request, what another voter signed, a contract's interface; and with plain SQL beside the
+    store."""
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await new_history(store)
+            step = history.step(padding=10_000)
+            assert step.activity is not None and step.change is not None
+            vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
+            activity = replace(step.activity, votes=(*step.activity.votes, vote))
+            assert len(activity.request) > 10_000
+            assert await store.commit(replace(step, activity=activity)) is COMMITTED
+            assert await other.activity(history.head.id, activity.id) == activity
+            (text,) = [one for one in step.change.attachments if isinstance(one, InterfaceText)]
+            assert len(text.text) > 10_000
+            assert await other.interface_text(history.head.id, text.contract_interface_id) == text.text
+            assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text
+            found = await other.interface_texts_of(history.head.id, [text.contract_interface_id])
+            assert found == {text.contract_interface_id: text.text}
+            found_rows = await asyncio.to_thread(rows, database, "SELECT request FROM activity")
+            assert (activity.request,) in found_rows
+
+    asyncio.run(run())
+
+
+def rows(url: str, sql: str) -> Rows:
+    path = sqlite_path(url)
+    handle = PostgresDatabase(url) if path is None else SqliteDatabase(path)
+    try:
+        return handle.rows(sql)
+    finally:
+        handle.close()

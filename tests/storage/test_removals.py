@@ -29,7 +29,7 @@ from keystead.organizations.organization import (
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, founded
+from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import (
     a_secret,
     a_tag,
@@ -68,15 +68,15 @@ async def assert_seen(database: str, organization: Organization, *stores: Databa
 def test_removed_records_of_every_kind(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            await other.organization(road.head.id)
-            assert {type(record) for record in records_of(road.head)} == set(KIND_OF)
+            history = await new_history(store)
+            await other.organization(history.head.id)
+            assert {type(record) for record in records_of(history.head)} == set(KIND_OF)
             tag = a_tag()
             steps: list[Record | Remove] = [tag, removal(tag), replace(tag, tag_name="again"), removal(tag)]
-            for step in (*steps, *reversed(removals(road.head))):
-                assert await store.commit(road.step(step)) is COMMITTED
-                await assert_seen(database, road.head, store, other)
-            assert len(records_of(road.head)) == 2
+            for step in (*steps, *reversed(removals(history.head))):
+                assert await store.commit(history.step(step)) is COMMITTED
+                await assert_seen(database, history.head, store, other)
+            assert len(records_of(history.head)) == 2
 
     asyncio.run(run())
 
@@ -84,13 +84,13 @@ def test_removed_records_of_every_kind(database: str) -> None:
 def test_what_came_and_went_between_two_looks(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            await other.organization(road.head.id)
+            history = await new_history(store)
+            await other.organization(history.head.id)
             user, tag, wallet = a_user("Grace"), a_tag(), a_wallet()
             steps = ([user, tag], [wallet], [removal(user)], [removal(tag), removal(wallet)])
-            outcomes = [store.commit(road.step(*step)) for step in steps]
+            outcomes = [store.commit(history.step(*step)) for step in steps]
             assert [await outcome for outcome in outcomes] == [COMMITTED] * 4
-            await assert_seen(database, road.head, store, other)
+            await assert_seen(database, history.head, store, other)
 
     asyncio.run(run())
 
@@ -98,10 +98,10 @@ def test_what_came_and_went_between_two_looks(database: str) -> None:
 def test_a_key_that_passed_from_one_user_to_another_between_two_looks(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             one, two, three = a_user("one"), a_user("two"), a_user("three")
-            assert await store.commit(road.step(one, two, three)) is COMMITTED
-            await other.organization(road.head.id)
+            assert await store.commit(history.step(one, two, three)) is COMMITTED
+            await other.organization(history.head.id)
             bare = replace(one, api_keys=())
             steps: list[list[Record | Remove]] = [
                 [bare],
@@ -110,9 +110,9 @@ def test_a_key_that_passed_from_one_user_to_another_between_two_looks(database: 
                 [replace(bare, user_name="renamed", api_keys=three.api_keys)],
             ]
             for step in steps:
-                assert await store.commit(road.step(*step)) is COMMITTED
-            await assert_seen(database, road.head, store, other)
-            holders = (await other.organization(road.head.id)).api_key_holders  # type: ignore[union-attr]
+                assert await store.commit(history.step(*step)) is COMMITTED
+            await assert_seen(database, history.head, store, other)
+            holders = (await other.organization(history.head.id)).api_key_holders  # type: ignore[union-attr]
             assert holders[one.api_keys[0].credential.public_key][0] == two.user_id
             assert holders[three.api_keys[0].credential.public_key][0] == one.user_id
 
@@ -126,87 +126,87 @@ def test_following_from_any_version_leads_to_the_newest(database: str, seed: int
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other, opened(database) as late:
-            road = await founded(store)
+            history = await new_history(store)
             keys = [key for user in (a_user(), a_user(), a_user()) for key in user.api_keys]
             for _ in range(40):
-                commits = [_random_step(road, keys, chance) for _ in range(chance.choice((1, 1, 2, 5)))]
+                commits = [_random_step(history, keys, chance) for _ in range(chance.choice((1, 1, 2, 5)))]
                 assert set(await asyncio.gather(*map(store.commit, commits))) == {COMMITTED}
                 if chance.random() < 0.4:
-                    assert await other.organization(road.head.id) == road.head
+                    assert await other.organization(history.head.id) == history.head
             for place in (store, other, late):
-                assert await place.organization(road.head.id) == road.head
+                assert await place.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
 
-def _random_step(road: Road, keys: list[ApiKey], chance: random.Random) -> Commit:
-    users = road.head.users_in_order()
+def _random_step(history: CommitHistory, keys: list[ApiKey], chance: random.Random) -> Commit:
+    users = history.head.users_in_order()
     user = chance.choice(users)
-    free = [key for key in keys if key.credential.public_key not in road.head.api_key_holders]
+    free = [key for key in keys if key.credential.public_key not in history.head.api_key_holders]
     match chance.randrange(5):
         case 0:
-            return road.step(replace(user, user_name=f"name {chance.random()}"))
+            return history.step(replace(user, user_name=f"name {chance.random()}"))
         case 1 if free:
-            return road.step(replace(user, api_keys=(*user.api_keys, chance.choice(free))))
+            return history.step(replace(user, api_keys=(*user.api_keys, chance.choice(free))))
         case 2:
-            return road.step(replace(user, api_keys=user.api_keys[1:]))
+            return history.step(replace(user, api_keys=user.api_keys[1:]))
         case 3 if len(users) > 1:
-            return road.step(removal(user))
+            return history.step(removal(user))
         case 4:
-            return road.step(a_user(), a_tag())
-    return road.step()
+            return history.step(a_user(), a_tag())
+    return history.step()
 
 
 def test_an_interface_goes_with_its_text(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
+            history = await new_history(store)
             interfaces = [an_interface() for _ in range(3)]
             texts = [InterfaceText(interface.id, interface.id) for interface in interfaces]
-            assert await store.commit(road.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
+            assert await store.commit(history.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
             # The last one comes and goes within one group.
             commits = [
-                road.step(removal(interfaces[0]), attachments=(RemovedInterfaceText(interfaces[0].id),)),
-                road.step(interfaces[2], attachments=(texts[2],)),
-                road.step(removal(interfaces[2]), attachments=(RemovedInterfaceText(interfaces[2].id),)),
+                history.step(removal(interfaces[0]), attachments=(RemovedInterfaceText(interfaces[0].id),)),
+                history.step(interfaces[2], attachments=(texts[2],)),
+                history.step(removal(interfaces[2]), attachments=(RemovedInterfaceText(interfaces[2].id),)),
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
-            await assert_seen(database, road.head, store, other)
-            assert await other.interface_texts(road.head.id) == {interfaces[1].id: interfaces[1].id}
-            assert await other.interface_text(road.head.id, interfaces[0].id) is None
+            await assert_seen(database, history.head, store, other)
+            assert await other.interface_texts(history.head.id) == {interfaces[1].id: interfaces[1].id}
+            assert await other.interface_text(history.head.id, interfaces[0].id) is None
 
     asyncio.run(run())
 
 
-async def child_of(store: DatabaseStore, *users: User) -> tuple[Organization, Road]:
-    """The parent, and the road of its first sub-organization."""
-    parent = await founded(store)
+async def child_of(store: DatabaseStore, *users: User) -> tuple[Organization, CommitHistory]:
+    """The parent, and the commits of its first sub-organization."""
+    parent = await new_history(store)
     child = an_organization(parent_id=parent.head.id, users=users)
     assert await store.commit(parent.suborganization(child)) is COMMITTED
-    return parent.head, Road(child)
+    return parent.head, CommitHistory(child)
 
 
 def test_look_ups_are_forgotten_one_holder_at_a_time(database: str) -> None:
     async def run() -> None:
         ada, grace = a_user(), a_user("Grace")
         async with opened(database) as store, opened(database) as other:
-            parent, road = await child_of(store, ada, grace)
+            parent, history = await child_of(store, ada, grace)
 
             async def found(kind: LookupKind, value: str) -> bool:
                 listed = await other.suborganizations(parent.id, (kind, value), ALL)
                 assert listed == await other.suborganizations_with(parent.id, kind, value)
-                assert listed in ([], [road.head.id])
+                assert listed in ([], [history.head.id])
                 return bool(listed)
 
             assert await found(LookupKind.EMAIL, "ada@example.com")
             assert await found(LookupKind.USER_NAME, "Ada")
-            assert await store.commit(road.step(replace(ada, user_name="Ida", user_email=None))) is COMMITTED
+            assert await store.commit(history.step(replace(ada, user_name="Ida", user_email=None))) is COMMITTED
             assert await found(LookupKind.EMAIL, "ada@example.com")  # Grace has it too
             assert not await found(LookupKind.USER_NAME, "Ada")
             assert await found(LookupKind.USER_NAME, "Ida")
             credential_id = grace.authenticators[0].credential_id
             assert await found(LookupKind.CREDENTIAL_ID, credential_id)
-            assert await store.commit(road.step(removal(grace))) is COMMITTED
+            assert await store.commit(history.step(removal(grace))) is COMMITTED
             assert not await found(LookupKind.EMAIL, "ada@example.com")
             assert not await found(LookupKind.CREDENTIAL_ID, credential_id)
 
@@ -217,18 +217,18 @@ def test_look_ups_that_come_and_go_within_one_group(database: str) -> None:
     async def run() -> None:
         ada = a_user()
         async with opened(database) as store:
-            parent, road = await child_of(store, ada)
+            parent, history = await child_of(store, ada)
             names = ["Ida", "Ada", "Eda", "Ida", "Oda"]
-            commits = [road.step(replace(ada, user_name=name)) for name in names]
+            commits = [history.step(replace(ada, user_name=name)) for name in names]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 5
             by_name = [
                 await store.suborganizations(parent.id, (LookupKind.USER_NAME, name), ALL)
                 for name in ("Ada", "Eda", "Ida", "Oda")
             ]
-            assert by_name == [[], [], [], [road.head.id]]
-            back = [road.step(replace(ada, user_name=name)) for name in ("Eda", "Oda")]
+            assert by_name == [[], [], [], [history.head.id]]
+            back = [history.step(replace(ada, user_name=name)) for name in ("Eda", "Oda")]
             assert await asyncio.gather(*map(store.commit, back)) == [COMMITTED] * 2
-            assert await store.suborganizations(parent.id, (LookupKind.USER_NAME, "Oda"), ALL) == [road.head.id]
+            assert await store.suborganizations(parent.id, (LookupKind.USER_NAME, "Oda"), ALL) == [history.head.id]
 
     asyncio.run(run())
 
@@ -238,14 +238,16 @@ def test_what_is_dissolved_leaves_nothing_but_its_history(make_database: Callabl
 
     async def run() -> str:
         async with opened(handle.url) as store, opened(handle.url) as other:
-            parent = await founded(store)
-            doomed, spared = [Road(an_organization(parent_id=parent.head.id)) for _ in range(2)]
-            for road in (doomed, spared):
+            parent = await new_history(store)
+            doomed, spared = [CommitHistory(an_organization(parent_id=parent.head.id)) for _ in range(2)]
+            for history in (doomed, spared):
                 wallet = a_wallet()
-                account = an_account(road.head.id, wallet.wallet_id)
-                assert await store.commit(parent.suborganization(road.head, a_secret(road.head.id))) is COMMITTED
-                assert await store.commit(road.step()) is COMMITTED
-                assert await store.commit(road.step(wallet, attachments=(account,))) is COMMITTED
+                account = an_account(history.head.id, wallet.wallet_id)
+                assert (
+                    await store.commit(parent.suborganization(history.head, a_secret(history.head.id))) is COMMITTED
+                )
+                assert await store.commit(history.step()) is COMMITTED
+                assert await store.commit(history.step(wallet, attachments=(account,))) is COMMITTED
             await other.organization(doomed.head.id)
             profile = replace(doomed.head.profile, deleted=True)
             last = doomed.step()

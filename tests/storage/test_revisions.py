@@ -15,7 +15,7 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, approved, awaiting, founded, of, waiting
+from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
@@ -40,8 +40,8 @@ async def listed(
 def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            first = await waiting(store, road)
+            history = await new_history(store)
+            first = await waiting(store, history)
             second = approved(first, GRACE)
             assert await other.commit(of(second)) is COMMITTED
             third = replace(
@@ -54,12 +54,12 @@ def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
             assert [len(one.votes) for one in (first, second, third)] == [1, 2, 3]
             assert await store.commit(of(third)) is COMMITTED
             for place in (store, other):
-                assert await place.activity(road.head.id, first.id) == third
-                assert await place.activity_with_fingerprint(road.head.id, first.fingerprint) == third
+                assert await place.activity(history.head.id, first.id) == third
+                assert await place.activity_with_fingerprint(history.head.id, first.fingerprint) == third
                 for types in ((), (first.type,)):
                     assert await listed(place, third, (FAILED,), types)
                     assert not await listed(place, third, (OPEN, DONE), types)
-                found = await place.activities(road.head.id, (OPEN,), (), Page(limit=9))
+                found = await place.activities(history.head.id, (OPEN,), (), Page(limit=9))
                 assert found == []
 
     asyncio.run(run())
@@ -68,8 +68,8 @@ def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
 def test_only_the_next_revision_is_taken(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            first = await waiting(store, road)
+            history = await new_history(store)
+            first = await waiting(store, history)
             second = approved(first, GRACE)
             assert await store.commit(of(second)) is COMMITTED
             late = [
@@ -79,11 +79,11 @@ def test_only_the_next_revision_is_taken(database: str) -> None:
                 replace(approved(second, EDA), id="unknown"),
             ]
             for activity in late:
-                evaluation = an_evaluation(road.head.id, activity.id)
+                evaluation = an_evaluation(history.head.id, activity.id)
                 assert await store.commit(replace(of(activity), evaluations=(evaluation,))) is CONFLICT
-                assert await store.evaluations(road.head.id, activity.id) == []
+                assert await store.evaluations(history.head.id, activity.id) == []
             assert await store.commit(of(replace(first, id="another"))) is DUPLICATE
-            assert await store.activity(road.head.id, first.id) == second
+            assert await store.activity(history.head.id, first.id) == second
 
     asyncio.run(run())
 
@@ -91,8 +91,8 @@ def test_only_the_next_revision_is_taken(database: str) -> None:
 def test_votes_are_kept_by_user(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            first = await waiting(store, road)
+            history = await new_history(store)
+            first = await waiting(store, history)
             second = approved(first, GRACE, EDA)
             assert await store.commit(of(second)) is COMMITTED
             third = approved(second, GRACE)
@@ -100,7 +100,7 @@ def test_votes_are_kept_by_user(database: str) -> None:
             third = replace(third, votes=(*third.votes[:-1], rejection))
             assert [vote.user_id for vote in third.votes[1:]] == [EDA.user_id, GRACE.user_id]
             assert await store.commit(of(third)) is COMMITTED
-            assert await store.activity(road.head.id, first.id) == third
+            assert await store.activity(history.head.id, first.id) == third
 
     asyncio.run(run())
 
@@ -108,23 +108,24 @@ def test_votes_are_kept_by_user(database: str) -> None:
 def test_an_approval_that_changes_the_organization(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            first = await waiting(store, road)
+            history = await new_history(store)
+            first = await waiting(store, history)
             done = approved(first, GRACE, status=DONE)
 
-            def executing(begun_from: Road, activity: Activity) -> Commit:
+            def executing(begun_from: CommitHistory, activity: Activity) -> Commit:
                 return replace(of(activity), change=begun_from.change(activity, an_interface()))
 
-            stale = Road(replace(road.head, version=replace(road.head.version, changed_by="somebody else")))
+            elsewhere = replace(history.head.version, changed_by="somebody else")
+            stale = CommitHistory(replace(history.head, version=elsewhere))
             assert await store.commit(executing(stale, done)) is CONFLICT
-            assert await store.activity(road.head.id, first.id) == first
-            beside = Road(road.head)
+            assert await store.activity(history.head.id, first.id) == first
+            beside = CommitHistory(history.head)
             assert await store.commit(executing(beside, replace(done, revision=2))) is CONFLICT
-            assert await other.organization(road.head.id) == road.head
-            assert await store.commit(executing(road, done)) is COMMITTED
+            assert await other.organization(history.head.id) == history.head
+            assert await store.commit(executing(history, done)) is COMMITTED
             for place in (store, other):
-                assert await place.organization(road.head.id) == road.head
-                assert await place.activity(road.head.id, first.id) == done
+                assert await place.organization(history.head.id) == history.head
+                assert await place.activity(history.head.id, first.id) == done
 
     asyncio.run(run())
 
@@ -132,19 +133,19 @@ def test_an_approval_that_changes_the_organization(database: str) -> None:
 def test_one_odd_revision_among_good_ones(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            opened_ones = [await waiting(store, road) for _ in range(4)]
+            history = await new_history(store)
+            opened_ones = [await waiting(store, history) for _ in range(4)]
             revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
             late = replace(revisions[3], revision=7)
             outcomes = await asyncio.gather(*map(store.commit, map(of, (revisions[0], late, revisions[1]))))
             assert outcomes == [COMMITTED, CONFLICT, COMMITTED]
-            known = road.signing(fingerprint=opened_ones[0].fingerprint)
-            outcomes = await asyncio.gather(*map(store.commit, [road.step(), known, of(revisions[2])]))
+            known = history.signing(fingerprint=opened_ones[0].fingerprint)
+            outcomes = await asyncio.gather(*map(store.commit, [history.step(), known, of(revisions[2])]))
             assert outcomes == [COMMITTED, DUPLICATE, COMMITTED]
             for place in (store, other):
-                assert await place.organization(road.head.id) == road.head
+                assert await place.organization(history.head.id) == history.head
                 for activity in (*revisions[:3], opened_ones[3]):
-                    assert await place.activity(road.head.id, activity.id) == activity
+                    assert await place.activity(history.head.id, activity.id) == activity
 
     asyncio.run(run())
 
@@ -152,18 +153,20 @@ def test_one_odd_revision_among_good_ones(database: str) -> None:
 def test_many_good_revisions_in_one_group(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            opened_ones = [await waiting(store, road) for _ in range(9)]
+            history = await new_history(store)
+            opened_ones = [await waiting(store, history) for _ in range(9)]
             revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
             commits = [
-                replace(of(one), evaluations=(an_evaluation(road.head.id, one.id),), change=road.change(one, EDA))
+                replace(
+                    of(one), evaluations=(an_evaluation(history.head.id, one.id),), change=history.change(one, EDA)
+                )
                 for one in revisions
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 9
-            assert await other.organization(road.head.id) == road.head
+            assert await other.organization(history.head.id) == history.head
             for commit, activity in zip(commits, revisions, strict=True):
-                assert await other.activity(road.head.id, activity.id) == activity
-                assert await other.evaluations(road.head.id, activity.id) == list(commit.evaluations)
+                assert await other.activity(history.head.id, activity.id) == activity
+                assert await other.evaluations(history.head.id, activity.id) == list(commit.evaluations)
 
     asyncio.run(run())
 
@@ -171,20 +174,22 @@ def test_many_good_revisions_in_one_group(database: str) -> None:
 def test_evaluations(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            assert await store.evaluations(road.head.id, "denied") == []
-            said = [an_evaluation(road.head.id, "denied") for _ in range(4)]
-            denied = [Commit(organization_id=road.head.id, activity=None, evaluations=(one,)) for one in said[:3]]
-            commits = [denied[0], road.step(), denied[2], denied[1]]
+            history = await new_history(store)
+            assert await store.evaluations(history.head.id, "denied") == []
+            said = [an_evaluation(history.head.id, "denied") for _ in range(4)]
+            denied = [
+                Commit(organization_id=history.head.id, activity=None, evaluations=(one,)) for one in said[:3]
+            ]
+            commits = [denied[0], history.step(), denied[2], denied[1]]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 4
-            assert await other.evaluations(road.head.id, "denied") == said[:3]
-            activity = awaiting(road.signing())
-            voted = [an_evaluation(road.head.id, activity.id) for _ in range(2)]
+            assert await other.evaluations(history.head.id, "denied") == said[:3]
+            activity = awaiting(history.signing())
+            voted = [an_evaluation(history.head.id, activity.id) for _ in range(2)]
             assert await store.commit(replace(of(activity), evaluations=(voted[0],))) is COMMITTED
             assert await store.commit(replace(of(approved(activity, GRACE)), evaluations=(voted[1],))) is COMMITTED
-            assert await other.evaluations(road.head.id, activity.id) == voted
+            assert await other.evaluations(history.head.id, activity.id) == voted
             assert await other.evaluations("another organization", activity.id) == []
-            assert await other.activity(road.head.id, "denied") is None
-            assert await other.organization(road.head.id) == road.head
+            assert await other.activity(history.head.id, "denied") is None
+            assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())

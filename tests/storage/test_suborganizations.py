@@ -12,7 +12,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
-from tests.support.commit_history import Road, founded
+from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
 
 COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
@@ -22,24 +22,24 @@ ALL = Page(limit=100)
 def test_a_child_is_founded_with_its_parents_activity(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            road = await founded(store)
-            child = an_organization(parent_id=road.head.id, users=(a_user(), a_user("Grace")))
+            history = await new_history(store)
+            child = an_organization(parent_id=history.head.id, users=(a_user(), a_user("Grace")))
             interface_id = next(iter(child.contract_interfaces))
             account = an_account(child.id, next(iter(child.wallets)))
             attachments = (InterfaceText(interface_id, "abi"), account, a_secret(child.id))
-            commit = road.suborganization(child, *attachments)
+            commit = history.suborganization(child, *attachments)
             assert commit.activity is not None
-            tagged = road.change(commit.activity, a_tag())
+            tagged = history.change(commit.activity, a_tag())
             assert await store.commit(replace(commit, change=tagged)) is COMMITTED
             for place in (store, other):
                 assert await place.organization(child.id) == child
-                assert await place.organization(road.head.id) == road.head
-                assert await place.activities(road.head.id, (), (), ALL) == [commit.activity]
+                assert await place.organization(history.head.id) == history.head
+                assert await place.activities(history.head.id, (), (), ALL) == [commit.activity]
                 assert await place.activities(child.id, (), (), ALL) == []
                 assert await place.interface_texts(child.id) == {interface_id: "abi"}
                 assert await place.wallet_accounts(child.id, None, ALL) == [account.account]
-                assert await place.suborganizations(road.head.id, None, ALL) == [child.id]
-            assert await other.commit(Road(child).step()) is COMMITTED
+                assert await place.suborganizations(history.head.id, None, ALL) == [child.id]
+            assert await other.commit(CommitHistory(child).step()) is COMMITTED
 
     asyncio.run(run())
 
@@ -47,23 +47,24 @@ def test_a_child_is_founded_with_its_parents_activity(database: str) -> None:
 def test_a_child_is_founded_whole_or_not_at_all(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
-            children = [an_organization(parent_id=road.head.id) for _ in range(4)]
-            commits = [road.suborganization(child) for child in children]
+            history = await new_history(store)
+            children = [an_organization(parent_id=history.head.id) for _ in range(4)]
+            commits = [history.suborganization(child) for child in children]
             assert commits[0].activity is not None
             fingerprint = commits[0].activity.fingerprint
-            again = replace(commits[1], activity=an_activity(road.head, fingerprint=fingerprint))
-            stale = Road(replace(road.head, version=replace(road.head.version, changed_by="somebody else")))
-            late = replace(commits[2], change=stale.change(an_activity(road.head), a_tag()))
-            twice = replace(commits[0], activity=an_activity(road.head))
+            again = replace(commits[1], activity=an_activity(history.head, fingerprint=fingerprint))
+            elsewhere = replace(history.head.version, changed_by="somebody else")
+            stale = CommitHistory(replace(history.head, version=elsewhere))
+            late = replace(commits[2], change=stale.change(an_activity(history.head), a_tag()))
+            twice = replace(commits[0], activity=an_activity(history.head))
             outcomes = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
             assert outcomes == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
             kept = [children[0].id, children[3].id]
-            assert await store.suborganizations(road.head.id, None, ALL) == kept
-            assert await store.suborganizations(road.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept
+            assert await store.suborganizations(history.head.id, None, ALL) == kept
+            assert await store.suborganizations(history.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept
             for child in children:
                 assert await store.organization(child.id) == (child if child.id in kept else None)
-            assert len(await store.activities(road.head.id, (), (), ALL) or ()) == 2
+            assert len(await store.activities(history.head.id, (), (), ALL) or ()) == 2
 
     asyncio.run(run())
 
@@ -100,10 +101,10 @@ PAGES = [
 def test_pages_of_suborganizations(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            road = await founded(store)
+            history = await new_history(store)
             children = [
                 an_organization(
-                    parent_id=road.head.id,
+                    parent_id=history.head.id,
                     # Two holders of one e-mail address and, where there is an Eda, of one name.
                     users=(a_user("Ida" if number % 2 else "Eda"), a_user("Ida" if number % 2 else "Eda")),
                 )
@@ -111,24 +112,24 @@ def test_pages_of_suborganizations(database: str) -> None:
             ]
             # In another order than that of their creation.
             for child in (*children[3:], *children[:3]):
-                assert await store.commit(road.suborganization(child)) is COMMITTED
+                assert await store.commit(history.suborganization(child)) is COMMITTED
             ids = {number: child.id for number, child in enumerate(children)} | {-1: "unknown", None: None}
             for case in PAGES:
                 page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
                 found_by = (LookupKind.USER_NAME, "Eda") if case.by_value else None
                 expected = None if case.expected is None else [children[number].id for number in case.expected]
-                assert await store.suborganizations(road.head.id, found_by, page) == expected, case.name
-            await assert_found_only_where_they_belong(store, road, children[0].id)
+                assert await store.suborganizations(history.head.id, found_by, page) == expected, case.name
+            await assert_found_only_where_they_belong(store, history, children[0].id)
 
     asyncio.run(run())
 
 
-async def assert_found_only_where_they_belong(store: DatabaseStore, road: Road, child_id: str) -> None:
-    name = (LookupKind.ORGANIZATION_NAME, road.head.profile.name)
-    assert len(await store.suborganizations(road.head.id, name, ALL) or ()) == 7
-    assert len(await store.suborganizations_with(road.head.id, *name)) == 2
-    assert await store.suborganizations(road.head.id, (LookupKind.EMAIL, "Eda"), ALL) == []
-    assert await store.suborganizations(road.head.id, (LookupKind.USER_NAME, "no\x00body"), ALL) == []
+async def assert_found_only_where_they_belong(store: DatabaseStore, history: CommitHistory, child_id: str) -> None:
+    name = (LookupKind.ORGANIZATION_NAME, history.head.profile.name)
+    assert len(await store.suborganizations(history.head.id, name, ALL) or ()) == 7
+    assert len(await store.suborganizations_with(history.head.id, *name)) == 2
+    assert await store.suborganizations(history.head.id, (LookupKind.EMAIL, "Eda"), ALL) == []
+    assert await store.suborganizations(history.head.id, (LookupKind.USER_NAME, "no\x00body"), ALL) == []
     for elsewhere in (child_id, "another organization"):
         assert await store.suborganizations(elsewhere, None, ALL) == []
         assert await store.suborganizations(elsewhere, name, ALL) == []

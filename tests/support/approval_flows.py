@@ -14,20 +14,20 @@ from typing import Any
 
 from keystead.api.errors import ServiceError
 from keystead.pipeline.activity import Activity
-from tests.support.organization_harness import Company, public_key
+from tests.support.organization_harness import OrganizationHarness, public_key
 
-Params = Callable[[Company], dict[str, Any]]
+Params = Callable[[OrganizationHarness], dict[str, Any]]
 
 
-def _api_key(company: Company) -> dict[str, Any]:
-    label = f"key {company.ids.next}"
+def _api_key(harness: OrganizationHarness) -> dict[str, Any]:
+    label = f"key {harness.ids.next}"
     return {"apiKeyName": label, "publicKey": public_key(label), "curveType": "API_KEY_CURVE_P256"}
 
 
-def new_user(company: Company) -> dict[str, Any]:
+def new_user(harness: OrganizationHarness) -> dict[str, Any]:
     return {
-        "userName": f"user {company.ids.next}",
-        "apiKeys": [_api_key(company)],
+        "userName": f"user {harness.ids.next}",
+        "apiKeys": [_api_key(harness)],
         "authenticators": [],
         "oauthProviders": [],
         "userTags": [],
@@ -53,12 +53,12 @@ ASKED: dict[str, Params] = {
 """Parameters where it does not matter which."""
 
 
-def own_key(company: Company, name: str) -> dict[str, Any]:
+def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:
     """An API key for this person."""
-    return {"userId": company.user_ids[name], "apiKeys": [_api_key(company)]}
+    return {"userId": harness.user_ids[name], "apiKeys": [_api_key(harness)]}
 
 
-def play(company: Company, story: str) -> Activity | None:
+def play(harness: OrganizationHarness, story: str) -> Activity | None:
     """Go through the story. The last activity seen."""
     newest: Activity | None = None
     for line in filter(None, map(str.strip, story.splitlines())):
@@ -66,7 +66,7 @@ def play(company: Company, story: str) -> Activity | None:
         who, _, what = step.partition(" ")
         name, _, key = who.partition("/")
         try:
-            newest = _done(company, name, key, what, newest)
+            newest = _done(harness, name, key, what, newest)
             found = newest.status.removeprefix("ACTIVITY_STATUS_")
         except ServiceError as refused:
             found = _said(refused)
@@ -74,19 +74,19 @@ def play(company: Company, story: str) -> Activity | None:
     return newest
 
 
-def _done(company: Company, name: str, key: str, what: str, newest: Activity | None) -> Activity:
+def _done(harness: OrganizationHarness, name: str, key: str, what: str, newest: Activity | None) -> Activity:
     if what in ("approves", "rejects"):
         assert newest is not None
-        return company.approve(name, newest, key) if what == "approves" else company.reject(name, newest, key)
+        return harness.approve(name, newest, key) if what == "approves" else harness.reject(name, newest, key)
     if what == "adds own key":
-        return company.submit(name, "create_api_keys", own_key(company, name), key)
+        return harness.submit(name, "create_api_keys", own_key(harness, name), key)
     if what == "deletes own key":
-        user = company.user(name)
+        user = harness.user(name)
         gone = {"userId": user.user_id, "apiKeyIds": [user.api_keys[-1].api_key_id]}
-        return company.submit(name, "delete_api_keys", gone, key)
+        return harness.submit(name, "delete_api_keys", gone, key)
     if what.startswith("adds a key of "):
-        return company.submit(name, "create_api_keys", own_key(company, what.rpartition(" ")[2]), key)
-    return company.submit(name, what, ASKED[what](company), key)
+        return harness.submit(name, "create_api_keys", own_key(harness, what.rpartition(" ")[2]), key)
+    return harness.submit(name, what, ASKED[what](harness), key)
 
 
 def _said(refused: ServiceError) -> str:

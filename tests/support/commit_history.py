@@ -1,4 +1,4 @@
-"""Commits to an organization, as the activity road would hand them in.
+"""Commits to an organization, as the pipeline hands them in.
 
 Here: steps from one version to the next, and what comes of waiting activities. Not here: the values (`samples`).
 """
@@ -29,16 +29,16 @@ from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
 
 
-async def founded(store: DatabaseStore) -> Road:
-    """A road through the first organization of an empty database."""
+async def new_history(store: DatabaseStore) -> CommitHistory:
+    """The history of the first organization of an empty database."""
     organization = an_organization()
     assert await store.found(organization, (), found_by(organization), {})
-    return Road(organization)
+    return CommitHistory(organization)
 
 
 @dataclass
-class Road:
-    """The activity road in miniature: each step foresees the organization that the next one begins from."""
+class CommitHistory:
+    """What the pipeline does, in miniature: `head` is the organization that the next commit begins from."""
 
     head: Organization
 
@@ -117,9 +117,9 @@ def of(activity: Activity) -> Commit:
     return Commit(organization_id=activity.organization_id, activity=activity)
 
 
-async def waiting(store: DatabaseStore, road: Road) -> Activity:
+async def waiting(store: DatabaseStore, history: CommitHistory) -> Activity:
     """A new activity that waits for consensus."""
-    activity = awaiting(road.signing())
+    activity = awaiting(history.signing())
     assert await store.commit(of(activity)) is CommitOutcome.COMMITTED
     return activity
 

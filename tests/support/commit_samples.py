@@ -1,4 +1,4 @@
-"""An organization and commits to it, as the activity road would hand them in."""
+"""An organization and commits to it, as the pipeline hands them in."""
 
 from __future__ import annotations
 

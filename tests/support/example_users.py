@@ -7,7 +7,7 @@ from typing import Any
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import api_key_params, now_ms, unique
 from tests.support.issuers import ISSUER
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, Furniture, claims
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds
 from tests.support.passkeys import SoftPasskey
 
 
@@ -23,32 +23,40 @@ def contacts() -> dict[str, str]:
     return {"userEmail": "ada@example.com", "userPhoneNumber": "+14155550123"}
 
 
-def provider() -> dict[str, Any]:
-    return {"providerName": unique("provider"), "oidcClaims": claims()}
+def provider_by_claims(subject: str = "") -> dict[str, Any]:
+    """Proven by a token of the same subject beside it, or by a parent's user who makes the sub-organization."""
+    claims = {"iss": ISSUER.url, "sub": subject or unique("subject"), "aud": "another-client"}
+    return {"providerName": unique("provider"), "oidcClaims": claims}
 
 
-def provider_by_token() -> dict[str, Any]:
-    token = ISSUER.token(now_ms() // 1000, sub=unique("subject"))
+def provider_by_token(subject: str = "") -> dict[str, Any]:
+    token = ISSUER.token(now_ms() // 1000, sub=subject or unique("subject"))
     return {"providerName": unique("provider"), "oidcToken": token}
 
 
-def current_user(furniture: Furniture) -> dict[str, Any]:
+def two_providers() -> list[dict[str, Any]]:
+    """One subject for two audiences: by a token, and by claims beside it."""
+    subject = unique("subject")
+    return [provider_by_claims(subject), provider_by_token(subject)]
+
+
+def current_user(record_ids: RecordIds) -> dict[str, Any]:
     return {
         "userName": unique("user"),
         "apiKeys": [new_api_key(), new_api_key(expirationSeconds="3600")],
         "authenticators": [SoftPasskey().params()],
-        "oauthProviders": [provider(), provider_by_token()],
-        "userTags": [furniture.user_tag_id],
+        "oauthProviders": two_providers(),
+        "userTags": [record_ids.user_tag_id],
         **contacts(),
     }
 
 
-def older_user(furniture: Furniture, **members: Any) -> dict[str, Any]:
+def older_user(record_ids: RecordIds, **members: Any) -> dict[str, Any]:
     return {
         "userName": unique("user"),
         "apiKeys": [older_api_key()],
         "authenticators": [],
-        "userTags": [furniture.user_tag_id],
+        "userTags": [record_ids.user_tag_id],
         "userEmail": "ada@example.com",
     } | members
 
@@ -60,6 +68,16 @@ def root_user(**members: Any) -> dict[str, Any]:
         "authenticators": [SoftPasskey().params()],
         "oauthProviders": [],
     } | members
+
+
+def oldest_root_user() -> dict[str, Any]:
+    """As the versions 2 to 4 of create_sub_organization have it: without OAuth providers and curves."""
+    return {
+        "userName": unique("user"),
+        "userEmail": "ada@example.com",
+        "apiKeys": [older_api_key()],
+        "authenticators": [SoftPasskey().params()],
+    }
 
 
 def sub_organization(*users: dict[str, Any], **members: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ JITTER_S = 0.004
 
 
 @dataclass(frozen=True)
-class Company:
+class PendingActivity:
     """`callers` are root users at each server; `people` propose and approve, `needed` of them together."""
 
     callers: Sequence[Caller]
@@ -37,16 +37,16 @@ class Company:
         return self.callers[0]
 
     def at(self, name: str, server: int) -> Caller:
-        """Somebody, calling one of the servers."""
+        """The user of this name, calling one of the servers."""
         who, there = self.people[name], self.callers[server % len(self.callers)]
         return Caller(there.http, who.organization_id, who.user_id, who.key)
 
 
-Move = Callable[[Company, int], httpx.Response]
+Move = Callable[[PendingActivity, int], httpx.Response]
 """Something that somebody does at a server."""
 
 
-def founded(callers: Sequence[Caller], names: str, needed: int) -> Company:
+def create_pending_activity(callers: Sequence[Caller], names: str, needed: int) -> PendingActivity:
     """The first of the people has proposed a tag; so many of them must approve it, the proposer among them."""
     root = callers[0]
     keys = [generate_api_key() for _ in names]
@@ -65,52 +65,52 @@ def founded(callers: Sequence[Caller], names: str, needed: int) -> Company:
     tag: dict[str, Any] = {"userTagName": unique("tag"), "userIds": []}
     activity = answered(people[names[0]].submit("create_user_tag", tag))["activity"]
     assert activity["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED", activity["status"]
-    return Company(callers, people, policy_id, tag["userTagName"], activity)
+    return PendingActivity(callers, people, policy_id, tag["userTagName"], activity)
 
 
 def approves(name: str) -> Move:
-    return lambda company, server: _vote(company.at(name, server), "approve_activity", company)
+    return lambda pending, server: _vote(pending.at(name, server), "approve_activity", pending)
 
 
 def rejects(name: str) -> Move:
-    return lambda company, server: _vote(company.at(name, server), "reject_activity", company)
+    return lambda pending, server: _vote(pending.at(name, server), "reject_activity", pending)
 
 
-def _vote(voter: Caller, operation: str, company: Company) -> httpx.Response:
-    return voter.submit(operation, {"fingerprint": company.activity["fingerprint"]})
+def _vote(voter: Caller, operation: str, pending: PendingActivity) -> httpx.Response:
+    return voter.submit(operation, {"fingerprint": pending.activity["fingerprint"]})
 
 
 def root_user(operation: str) -> Move:
     """Votes as the root user."""
-    return lambda company, server: _vote(company.callers[server % len(company.callers)], operation, company)
+    return lambda pending, server: _vote(pending.callers[server % len(pending.callers)], operation, pending)
 
 
 def with_another_key(name: str) -> Move:
     """Approves with a second credential of the same user, made just before."""
 
-    def move(company: Company, server: int) -> httpx.Response:
-        who, key = company.at(name, server), generate_api_key()
+    def move(pending: PendingActivity, server: int) -> httpx.Response:
+        who, key = pending.at(name, server), generate_api_key()
         added = {"userId": who.user_id, "apiKeys": [api_key_params(key.public_key)]}
         who.submitted("create_api_keys", added)
-        return _vote(who.with_key(key, who.user_id), "approve_activity", company)
+        return _vote(who.with_key(key, who.user_id), "approve_activity", pending)
 
     return move
 
 
-def deletes_policy(company: Company, server: int) -> httpx.Response:
-    caller = company.callers[server % len(company.callers)]
-    return caller.submit("delete_policy", {"policyId": company.policy_id})
+def deletes_policy(pending: PendingActivity, server: int) -> httpx.Response:
+    caller = pending.callers[server % len(pending.callers)]
+    return caller.submit("delete_policy", {"policyId": pending.policy_id})
 
 
 def deletes_user(name: str) -> Move:
-    def move(company: Company, server: int) -> httpx.Response:
-        caller = company.callers[server % len(company.callers)]
-        return caller.submit("delete_users", {"userIds": [company.people[name].user_id]})
+    def move(pending: PendingActivity, server: int) -> httpx.Response:
+        caller = pending.callers[server % len(pending.callers)]
+        return caller.submit("delete_users", {"userIds": [pending.people[name].user_id]})
 
     return move
 
 
-def at_once(company: Company, moves: Sequence[Move]) -> list[httpx.Response]:
+def at_once(pending: PendingActivity, moves: Sequence[Move]) -> list[httpx.Response]:
     """What each move is answered, all begun at the same instant, give or take. Each is made at another server."""
     start = threading.Barrier(len(moves))
     delays = [random.uniform(0, JITTER_S) for _ in moves]
@@ -118,7 +118,7 @@ def at_once(company: Company, moves: Sequence[Move]) -> list[httpx.Response]:
     def make(number: int) -> httpx.Response:
         start.wait()
         time.sleep(delays[number])
-        return moves[number](company, number)
+        return moves[number](pending, number)
 
     with ThreadPoolExecutor(len(moves)) as threads:
         return list(threads.map(make, range(len(moves))))

@@ -14,7 +14,6 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.identifiers import new_id
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wallet, WalletAccount
 from keystead.chains.paths import comparison_form
-from keystead.keys.signer import LocalSigner
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     PRIVATE_KEY_PURPOSE,
@@ -24,6 +23,7 @@ from keystead.organizations.attachments import (
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.signer.local import LocalSigner
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation
 

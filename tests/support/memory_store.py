@@ -14,7 +14,7 @@ from typing import TypeVar
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.address_forms import possible_forms, stored_form
+from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.organizations.attachments import (
     ChangedAccount,
     Dissolution,
@@ -340,6 +340,19 @@ class MemoryStore:
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        await self._pause()
+        return [
+            value
+            for value in values
+            if any(
+                child != organization_id
+                for child in await self.suborganizations(parent_id, (kind, value), Page(1_000)) or []
+            )
+        ]
 
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page

@@ -22,21 +22,22 @@ from tests.support.example_users import (
     new_api_key,
     older_api_key,
     older_user,
-    provider,
+    oldest_root_user,
+    provider_by_claims,
     provider_by_token,
     root_user,
     sub_organization,
+    two_providers,
 )
 from tests.support.organization_fixtures import (
     ERC20_TRANSFER,
     ETHEREUM_ACCOUNT,
     FEATURE,
     IDL,
-    NOWHERE,
     SOLANA_ACCOUNT,
-    Furniture,
-    claims,
-    furnish,
+    UNKNOWN_IDS,
+    RecordIds,
+    create_records,
     interface_params,
     invitation_params,
     mfa_policy_params,
@@ -52,16 +53,15 @@ __all__ = [
     "EXAMPLED",
     "IDL",
     "NEVER_FOUND",
-    "NOWHERE",
     "QUERIES",
     "SOLANA_ACCOUNT",
     "SUBMISSIONS",
-    "Furniture",
+    "UNKNOWN_IDS",
     "Make",
-    "claims",
+    "RecordIds",
+    "create_records",
     "example_body",
     "examples_of",
-    "furnish",
     "interface_params",
     "submitter",
 ]
@@ -73,14 +73,14 @@ def _policy() -> dict[str, Any]:
     )
 
 
-def _removed_feature(furniture: Furniture) -> dict[str, Any]:
-    furniture.fresh("feature")
+def _removed_feature(record_ids: RecordIds) -> dict[str, Any]:
+    record_ids.fresh("feature")
     return {"name": FEATURE}
 
 
-def _changed_policy(furniture: Furniture) -> dict[str, Any]:
+def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     return {
-        "policyId": furniture.policy_id,
+        "policyId": record_ids.policy_id,
         "policyName": unique("policy"),
         "policyEffect": "EFFECT_DENY",
         "policyCondition": "false",
@@ -89,7 +89,7 @@ def _changed_policy(furniture: Furniture) -> dict[str, Any]:
     }
 
 
-Make = Callable[[Furniture], dict[str, Any]]
+Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
 HASHED_TEXT = {"encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}
@@ -99,6 +99,7 @@ TRANSACTION = {
 }
 
 QUERIES: dict[str, Make] = {
+    "get_active_policies": lambda f: {},
     "get_activity": lambda f: {"activityId": f.activity_id},
     "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
     "get_api_keys": lambda f: {"userId": f.user_id},
@@ -109,6 +110,7 @@ QUERIES: dict[str, Make] = {
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
     "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
     "get_oauth_providers": lambda f: {"userId": f.user_id},
+    "get_organization": lambda f: {},
     "get_organization_configs": lambda f: {},
     "get_policy": lambda f: {"policyId": f.policy_id},
     "get_private_key": lambda f: {"privateKeyId": f.private_key_id},
@@ -149,6 +151,16 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 """Queries whose answer is always 404."""
 
 SUBMISSIONS: dict[str, Make] = {
+    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
+        "apiOnlyUsers": [
+            {
+                "userName": unique("user"),
+                "userEmail": "ada@example.com",
+                "userTags": [f.user_tag_id],
+                "apiKeys": [older_api_key()],
+            }
+        ]
+    },
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": lambda f: {
         "userId": f.user_id,
         "apiKeys": [new_api_key(expirationSeconds="60")],
@@ -173,7 +185,7 @@ SUBMISSIONS: dict[str, Make] = {
     ),
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2": lambda f: {
         "userId": f.fresh("user"),
-        "oauthProviders": [provider()],
+        "oauthProviders": two_providers(),
     },
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": lambda f: {
         "userId": f.fresh("user"),
@@ -183,7 +195,9 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
-        root_user(oauthProviders=[provider(), provider_by_token()], **contacts()), root_user(), **OF_LATER_VERSIONS
+        root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),
+        root_user(),
+        **OF_LATER_VERSIONS,
     ),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_token()], **contacts()), **OF_LATER_VERSIONS
@@ -194,6 +208,22 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: sub_organization(
         root_user(userEmail="ada@example.com", apiKeys=[older_api_key()])
     ),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V4": lambda f: sub_organization(oldest_root_user()),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V3": lambda f: {
+        "subOrganizationName": unique("sub-organization"),
+        "rootUsers": [oldest_root_user()],
+        "rootQuorumThreshold": 1,
+        "privateKeys": [private_key_params()],
+    },
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V2": lambda f: {
+        "subOrganizationName": unique("sub-organization"),
+        "rootUsers": [oldest_root_user()],
+        "rootQuorumThreshold": 1,
+    },
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION": lambda f: {
+        "name": unique("sub-organization"),
+        "rootAuthenticator": SoftPasskey().params(),
+    },
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {
@@ -372,9 +402,9 @@ EXAMPLED = [operation for operation in CATALOGUE if examples_of(operation)]
 """The operations of the tables: all of them, when `test_examples` passes."""
 
 
-def example_body(caller: Caller, operation: Operation, furniture: Furniture, activity_type: str = "") -> bytes:
+def example_body(caller: Caller, operation: Operation, record_ids: RecordIds, activity_type: str = "") -> bytes:
     """A valid request, of the current type where none is named."""
     if operation.kind == "query":
-        return caller.query_body(**QUERIES[operation.name](furniture))
+        return caller.query_body(**QUERIES[operation.name](record_ids))
     activity_type = activity_type or operation.activity_types[0]
-    return caller.submit_body(operation.name, SUBMISSIONS[activity_type](furniture), type=activity_type)
+    return caller.submit_body(operation.name, SUBMISSIONS[activity_type](record_ids), type=activity_type)

@@ -15,7 +15,8 @@ from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
-from tests.support.callers import Caller, answered, api_key_params, unique
+from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
+from tests.support.issuers import ISSUER
 from tests.support.passkeys import SoftPasskey
 
 ERC20_TRANSFER = json.dumps(
@@ -51,7 +52,7 @@ def _nothing(_: str) -> str:
 
 
 @dataclass(frozen=True)
-class Furniture:
+class RecordIds:
     """Ids of records in an organization, one of each kind.
 
     `fresh` makes another record, to be deleted or voted on, and gives its id: `fresh("policy")`.
@@ -72,19 +73,19 @@ class Furniture:
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
 
 
-_IDS: dict[str, Any] = {one.name: new_id() for one in fields(Furniture) if one.name != "fresh"}
-NOWHERE = Furniture(**_IDS)
+_IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name != "fresh"}
+UNKNOWN_IDS = RecordIds(**_IDS)
 """Ids of nothing, for requests that are refused before anything is looked up."""
 
 
-def furnish(caller: Caller, holder: Caller | None = None) -> Furniture:
+def create_records(caller: Caller, holder: Caller | None = None) -> RecordIds:
     """Put one record of each kind into the organization of the caller, who is its root user. Credentials, tags and
     MFA policies are those of the holder, else of a new user."""
     user = holder or caller.new_user()
     fresh = _Fresh(caller, user)
     interface = caller.submitted("create_smart_contract_interface", interface_params(), generateAppProofs=True)
     wallet = {"walletName": unique("wallet"), "accounts": [ETHEREUM_ACCOUNT, SOLANA_ACCOUNT]}
-    return Furniture(
+    return RecordIds(
         root_user_id=caller.user_id,
         user_id=user.user_id,
         api_key_id=caller.asked("get_api_keys", userId=user.user_id)["apiKeys"][0]["apiKeyId"],
@@ -134,7 +135,8 @@ class _Fresh:
         return str(self._one("create_authenticators", self._of_user(authenticators=[passkey]), "authenticatorIds"))
 
     def _provider(self) -> str:
-        provider = {"providerName": unique("provider"), "oidcClaims": claims()}
+        token = ISSUER.token(now_ms() // 1000, sub=unique("subject"))
+        provider = {"providerName": unique("provider"), "oidcToken": token}
         return str(self._one("create_oauth_providers", self._of_user(oauthProviders=[provider]), "providerIds"))
 
     def _mfa_policy(self) -> str:
@@ -255,7 +257,3 @@ def interface_params(**members: Any) -> dict[str, Any]:
         "label": unique("interface"),
         "notes": "of a token",
     } | members
-
-
-def claims() -> dict[str, str]:
-    return {"iss": "https://issuer.example", "sub": secrets.token_hex(8), "aud": "tests"}

@@ -80,7 +80,7 @@ def number_of(id_: str) -> int:
     return int(id_[-12:], 16)
 
 
-class SetClock:
+class ManualClock:
     def __init__(self) -> None:
         self.ms = START_MS
 
@@ -94,7 +94,7 @@ def _newest(targets: Sequence[ImportTarget]) -> str:
     return targets[0].id
 
 
-class PretendSigner:
+class FakeSigner:
     """Key material that depends on nothing but ids and paths. Implements `activities.ports.Signer`."""
 
     async def new_data_key(self, organization_id: str) -> Sealed:
@@ -250,7 +250,7 @@ class Person:
     email: str | None = None
 
 
-class Company:
+class OrganizationHarness:
     """People by name, their organization, and the processes that serve it over one database.
 
     Methods with names in -ing are coroutines, the others run one to its end. The clock moves by a millisecond with
@@ -268,12 +268,12 @@ class Company:
         identities: Identities | None = None,
         **rules: Any,
     ) -> None:
-        self.ids, self.clock, self.database = Ids(), SetClock(), MemoryDatabase()
-        staff = [Person(person) if isinstance(person, str) else person for person in people]
-        self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in staff for tag in person.tags)}
-        self.user_ids = {person.name: self.ids() for person in staff}
+        self.ids, self.clock, self.database = Ids(), ManualClock(), MemoryDatabase()
+        members = [Person(person) if isinstance(person, str) else person for person in people]
+        self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
+        self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = founded(self.id, Version(1, self.ids()), self._records(staff, root, threshold))
+        self.founding = founded(self.id, Version(1, self.ids()), self._records(members, root, threshold))
         self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
@@ -281,7 +281,7 @@ class Company:
         self.lifecycles = [
             Lifecycle(
                 store=store,
-                signer=PretendSigner(),
+                signer=FakeSigner(),
                 identities=self.identities,
                 clock=self.clock,
                 new_id=self.ids,
@@ -291,7 +291,7 @@ class Company:
             for store in self.stores
         ]
 
-    def _records(self, staff: Sequence[Person], root: Sequence[str], threshold: int) -> list[Record]:
+    def _records(self, members: Sequence[Person], root: Sequence[str], threshold: int) -> list[Record]:
         now = Timestamp.from_ms(START_MS)
         quorum = RootQuorum(threshold, tuple(self.user_ids[name] for name in root))
         found: list[Record] = [
@@ -302,7 +302,7 @@ class Company:
                 for tag, tag_id in self.tags.items()
             ),
         ]
-        for person in staff:
+        for person in members:
             user = self._user(person, now)
             found += [
                 user,
@@ -416,6 +416,7 @@ class Company:
 
     def reading(self, who: str) -> Reading:
         return Reading(
+            now_ms=self.clock.now_ms(),
             organization=self.organization,
             caller=self.caller(who),
             store=self.stores[0],

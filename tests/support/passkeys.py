@@ -20,8 +20,10 @@ _USER_PRESENT, _HAS_CREDENTIAL = 0x01, 0x40
 class SoftPasskey:
     """ES256; its registration's attestation has the format `none`."""
 
-    def __init__(self, origin: str = "https://example.com", rp_id: str = "example.com") -> None:
-        self.credential_id = secrets.token_bytes(32)
+    def __init__(
+        self, origin: str = "https://example.com", rp_id: str = "example.com", credential_id: bytes | None = None
+    ) -> None:
+        self.credential_id = credential_id or secrets.token_bytes(32)
         self.origin = origin
         self._rp_id_hash = hashlib.sha256(rp_id.encode()).digest()
         self._key = ec.generate_private_key(ec.SECP256R1())

@@ -22,7 +22,7 @@ from keystead.pipeline.policy_sets import CompiledPolicies
 from keystead.pipeline.requests import recorded_request
 from keystead.policies.policy_set import PolicySet
 from tests.support.memory_store import MemoryDatabase, MemoryStore
-from tests.support.organization_harness import Ids, PretendSigner, number_of
+from tests.support.organization_harness import FakeSigner, Ids, number_of
 
 
 async def replayed(
@@ -70,7 +70,7 @@ async def _executed(
         now_ms=activity.updated_at_ms,
         gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,
     )
-    execution = execution_of(case, organization, limits, PretendSigner(), ids)
+    execution = execution_of(case, organization, limits, FakeSigner(), ids)
     executed = operation.execute(execution, asked)
     outcome = await executed if inspect.isawaitable(executed) else executed
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [

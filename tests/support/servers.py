@@ -27,7 +27,6 @@ from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.keys.signer import LocalSigner
 from keystead.organizations.organization import (
     DataKey,
     Organization,
@@ -37,7 +36,8 @@ from keystead.organizations.organization import (
     Version,
     founded,
 )
-from keystead.server.founding import Founder, found
+from keystead.server.bootstrap import FirstOrganization, bootstrap
+from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.callers import Caller, now_ms
@@ -81,12 +81,12 @@ class Installation:
         return organization
 
 
-def found_installation(
+def bootstrap_installation(
     database: Database, *, organization_id: str = "", mode: Literal["dev", "serve"] = "serve"
 ) -> Installation:
     """Found the first organization of an empty database."""
     key, master_key = generate_api_key(), MasterKey.generate()
-    founder = Founder(
+    first = FirstOrganization(
         organization_id=organization_id or new_id(),
         organization_name="Keystead GmbH",
         user_id=new_id(),
@@ -97,11 +97,11 @@ def found_installation(
     )
 
     async def run(store: DatabaseStore) -> bool:
-        made = await found(store, mode=mode, master_key=master_key, founder=founder, now_ms=now_ms(), new_id=new_id)
+        made = await bootstrap(store, mode=mode, master_key=master_key, first=first, now_ms=now_ms(), new_id=new_id)
         return made is not None
 
     assert database.with_store(run), "the database was founded before"
-    return Installation(database, mode, founder.organization_id, founder.user_id, key, master_key)
+    return Installation(database, mode, first.organization_id, first.user_id, key, master_key)
 
 
 def user_with_key(key: ApiKeyPair, name: str = "Somebody") -> User:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.keys.custody import TokenKeyName
+from keystead.keys.master_key_source import TokenKeyName
 
 _PLACES = (
     "/usr/lib/softhsm/libsofthsm2.so",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 _CHUNK = 65_536
 
 
-class Cable:
+class TcpProxy:
     """Relays connections to a database, on the loop that opened it. `url` leads to the database through it."""
 
     def __init__(self, url: str) -> None:
@@ -71,13 +71,13 @@ class Cable:
 
 
 @asynccontextmanager
-async def cable_to(url: str) -> AsyncIterator[Cable]:
-    cable = Cable(url)
-    server = await asyncio.start_server(cable.relay, "127.0.0.1", 0)
+async def tcp_proxy_to(url: str) -> AsyncIterator[TcpProxy]:
+    proxy = TcpProxy(url)
+    server = await asyncio.start_server(proxy.relay, "127.0.0.1", 0)
     place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    cable.url = url.replace(urlsplit(url).netloc.rpartition("@")[2], place)
+    proxy.url = url.replace(urlsplit(url).netloc.rpartition("@")[2], place)
     try:
-        yield cable
+        yield proxy
     finally:
-        cable.cut()
+        proxy.cut()
         server.close()

@@ -1,6 +1,7 @@
-"""`keystead init`: a production installation is founded, once.
+"""`keystead init`: migrates the database and makes the first organization of a production installation.
 
-Here: flags, the master key's file, what is printed. Not here: founding (`server.founding`), serving (`serving`).
+Here: flags, the master key's file, what is printed. Not here: the records (`server.bootstrap`), serving
+(`serving`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
-from keystead.keys.custody import KeyFile, create_at, open_source, source_at
-from keystead.keys.master_key import MasterKeyError
-from keystead.keys.sealing import Master
-from keystead.server.founding import Founder, found
+from keystead.server.bootstrap import FirstOrganization, bootstrap
 from keystead.server.service import MODE
+from keystead.signer.master_keys import (
+    KeyFile,
+    Master,
+    MasterKeyError,
+    create_master_key,
+    open_master_key,
+    parse_source,
+)
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -59,15 +65,16 @@ def init(
         str, typer.Option(help="The address to write into the credentials.")
     ] = "http://localhost:8080",
 ) -> None:
-    """Migrate the database; make the first organization and its root user, if there is none yet."""
+    """Migrate the database, and make the first organization and its root user unless there is one already.
+
+    Running it again changes nothing more, so a deployment may run it before every start.
+    """
     if not api_public_key and credentials is None:
         raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
-    if credentials is not None and credentials.exists():
-        raise Failure(f"{credentials} exists already and is left as it is")
-    os.umask(0o077)  # a SQLite file is the operator's alone
+    os.umask(0o077)  # a SQLite file is for the operator's user alone
     try:
         migrated = migrate(database_url)
-        organization_id = asyncio.run(_founded_before(database_url))
+        organization_id = asyncio.run(_first_organization_id(database_url))
     except ServiceError as refused:
         raise Failure(refused.message) from None
     except ValueError as refused:
@@ -75,11 +82,13 @@ def init(
     if migrated:
         print("The database is migrated.")
     if organization_id is not None:
-        print(f"Nothing to do: this database has been initialised before, with organization {organization_id}.")
+        print(f"Nothing to do: this database is initialised already, with organization {organization_id}.")
         return
+    if credentials is not None and credentials.exists():
+        raise Failure(f"{credentials} exists already and is left as it is: give another file to --credentials")
     key = _master_key(master_key_file)
     pair = None if api_public_key else generate_api_key()
-    founder = Founder(
+    first = FirstOrganization(
         organization_id=new_id(),
         organization_name=organization_name,
         user_id=new_id(),
@@ -89,18 +98,19 @@ def init(
         api_public_key=pair.public_key if pair else api_public_key,
     )
     if pair is not None and credentials is not None:
+        # Before the organization, so that its only key is never lost.
         write_credentials(
             credentials,
             Credentials(
                 base_url=base_url,
-                organization_id=founder.organization_id,
-                user_id=founder.user_id,
+                organization_id=first.organization_id,
+                user_id=first.user_id,
                 api_public_key=pair.public_key,
                 api_private_key=pair.private_key,
             ),
         )
     try:
-        is_new = asyncio.run(_found(database_url, key, founder))
+        is_new = asyncio.run(_bootstrap(database_url, key, first))
     except ServiceError as refused:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)
@@ -108,14 +118,15 @@ def init(
     if not is_new:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)
-        raise Failure("this database has been initialised by somebody else just now; nothing was changed")
-    print(f"Organization {founder.organization_id} ({organization_name}), root user {founder.user_id}.")
-    print(f"Master key: {master_key_file}. Whoever loses it loses every key in the database: keep a copy apart.")
+        print("Nothing to do: another process initialised this database at the same time.")
+        return
+    print(f"Organization {first.organization_id} ({organization_name}), root user {first.user_id}.")
+    print(f"Master key: {master_key_file}. Without it no key in the database can be used: keep a copy elsewhere.")
     if pair is not None:
         print(f"Credentials of the root user: {credentials}.")
 
 
-async def _founded_before(database_url: str) -> str | None:
+async def _first_organization_id(database_url: str) -> str | None:
     store = await open_store(database_url)
     try:
         if await store.instance_value(MODE) is None:
@@ -125,26 +136,27 @@ async def _founded_before(database_url: str) -> str | None:
         await store.close()
 
 
-async def _found(database_url: str, key: Master, founder: Founder) -> bool:
+async def _bootstrap(database_url: str, key: Master, first: FirstOrganization) -> bool:
+    """False if another process was faster."""
     store = await open_store(database_url)
     try:
-        founded = await found(
+        made = await bootstrap(
             store,
             mode="serve",
             master_key=key,
-            founder=founder,
+            first=first,
             now_ms=time.time_ns() // 1_000_000,
             new_id=new_id,
         )
-        return founded is not None
+        return made is not None
     finally:
         await store.close()
 
 
 def _master_key(place: str) -> Master:
     try:
-        source = source_at(place, os.environ.get("KEYSTEAD_PKCS11_PIN", ""))
-        is_new = isinstance(source, KeyFile) and not Path(source.path).exists()
-        return create_at(source) if is_new else open_source(source)
+        source = parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", ""))
+        is_missing = isinstance(source, KeyFile) and not Path(source.path).exists()
+        return create_master_key(source) if is_missing else open_master_key(source)
     except MasterKeyError as refused:
         raise Failure(str(refused)) from None

@@ -1,6 +1,6 @@
-"""`keystead keys`: master keys made, and one put in the place of another.
+"""`keystead keys new-master` and `rotate-master`: create a master key; replace one by another.
 
-Here: the flags and what is printed. Not here: how a key is read (`keys.custody`), the rotation (`server.rotation`).
+Here: the flags and what is printed. Not here: how a key is read (`signer`), the rotation (`server.rotation`).
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.failure import Failure
 from keystead.cli.installation import DatabaseUrl
-from keystead.keys import master_key
-from keystead.keys.custody import create_at, open_source, source_at
-from keystead.keys.sealing import Master
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
 from keystead.signer.confinement import keep_memory_private
+from keystead.signer.master_keys import Master, MasterKeyError, create_master_key, open_master_key, parse_source
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store
-from keystead.storage.revisions import is_current
 
 
 def new_master(
     place: Annotated[str, typer.Argument(help="A file, made readable by its owner only; or a PKCS#11 URI.")],
 ) -> None:
-    """Make a master key, in a file or in a token."""
+    """Create a master key, in a file or in a token."""
     keep_memory_private()
     try:
-        made = create_at(source_at(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
-    except master_key.MasterKeyError as refused:
+        made = create_master_key(parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
+    except MasterKeyError as refused:
         raise Failure(str(refused)) from None
-    print(f"Master key {made.key_id}: {place}. Whoever loses it loses all that it seals: keep a copy apart.")
+    print(
+        f"Master key {made.key_id}: {place}. Without it nothing that it seals can be opened: keep a copy elsewhere."
+    )
 
 
 def rotate(
@@ -43,29 +43,34 @@ def rotate(
     master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],
     new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
 ) -> None:
-    """Seal everything anew under a new master key, while the servers run with both. Can be stopped and repeated."""
+    """Seal everything anew under a new master key, while servers with both keys run.
+
+    Restart every server with both keys first. Can be stopped and run again.
     keep_memory_private()
+    """
     pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
     try:
-        old, new = (open_source(source_at(place, pin)) for place in (master_key_file, new_master_key_file))
-        progress = asyncio.run(_rotated(database_url, old, new))
-    except (master_key.MasterKeyError, RotationRefused, NotReady, ValueError) as refused:
+        old, new = (open_master_key(parse_source(place, pin)) for place in (master_key_file, new_master_key_file))
+        progress = asyncio.run(_rotate(database_url, old, new))
+    except (MasterKeyError, RotationRefused, NotReady, ValueError) as refused:
         raise Failure(str(refused)) from None
     except ServiceError as refused:
         raise Failure(refused.message) from None
-    print(f"{progress.moved} of {progress.seen} data keys and {progress.facts} other values were sealed anew.")
-    print(f"All is under master key {new.key_id}. Restart the servers with it alone, then retire {old.key_id}.")
+    print(f"{progress.resealed} of {progress.seen} data keys and {progress.server_keys} other values sealed anew.")
+    print(
+        f"Everything is under master key {new.key_id}. Restart the servers with it alone, then retire {old.key_id}."
+    )
 
 
-async def _rotated(database_url: str, old: Master, new: Master) -> Progress:
+async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
     store = await open_store(database_url)
     try:
         if not await is_current(store):
             raise NotReady("the database is not migrated to this version: run keystead init")
-        return await rotate_master(store, old=old, new=new, new_id=new_id, tell=_tell)
+        return await rotate_master(store, old=old, new=new, new_id=new_id, report=_report)
     finally:
         await store.close()
 
 
-def _tell(progress: Progress) -> None:
-    print(f"{progress.seen} organizations seen, {progress.moved} data keys sealed anew", file=sys.stderr)
+def _report(progress: Progress) -> None:
+    print(f"{progress.seen} organizations seen, {progress.resealed} data keys sealed anew", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Where a first start takes its identifiers and keys from: chance, or a text that makes them the same everywhere.
+"""The source of identifiers and keys for the first start of a development server: random, or derived from a text.
 
-Whoever knows the text knows the keys: for fixtures on development servers only.
+With the text, anyone can derive the same keys: for test fixtures only.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from keystead.api.identifiers import new_id
-from keystead.keys.sealing import MasterKey
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 
 _EPOCH_MS = 1_700_000_000_000
-"""The time in seeded identifiers, which are version 7 as all others: before any that a server makes later."""
+"""The time in seeded identifiers (UUID version 7): earlier than in any identifier that a server makes later."""
 
 
-class Origin:
-    """Gives identifiers, keys and entropy; each `seeded` one gives the same ones in the same order."""
+class KeySource:
+    """Identifiers, keys and entropy. Two sources seeded with one text give the same values in the same order.
+
+    `master_key`: 32 bytes; None for a fresh one.
+    """
 
     def __init__(
         self,
         entropy: Callable[[int], bytes],
         new_id: Callable[[], str],
         api_key: ApiKeyPair,
-        master_key: MasterKey,
+        master_key: bytes | None,
     ) -> None:
         self.entropy = entropy
         self.new_id = new_id
@@ -37,13 +39,12 @@ class Origin:
         self.master_key = master_key
 
 
-def fresh() -> Origin:
-    """Everything by chance."""
-    return Origin(secrets.token_bytes, new_id, generate_api_key(), MasterKey.generate())
+def random_source() -> KeySource:
+    return KeySource(secrets.token_bytes, new_id, generate_api_key(), None)
 
 
-def seeded(text: str) -> Origin:
-    """Everything derived from the text by HKDF-SHA256."""
+def seeded_source(text: str) -> KeySource:
+    """Derives every value from the text by HKDF-SHA256."""
     stream = _derived(text)
     numbers = itertools.count()
 
@@ -53,11 +54,11 @@ def seeded(text: str) -> Origin:
     def seeded_id() -> str:
         return _uuid7((_EPOCH_MS + next(numbers)).to_bytes(6), entropy(10))
 
-    return Origin(
+    return KeySource(
         entropy,
         seeded_id,
         generate_api_key(seed=text.encode()),
-        MasterKey.from_text(_one(text, b"keystead development master key").hex()),
+        _one(text, b"keystead development master key"),
     )
 
 
@@ -70,9 +71,9 @@ def _one(text: str, label: bytes) -> bytes:
     return HKDF(SHA256(), length=32, salt=None, info=label).derive(text.encode())
 
 
-def _uuid7(moment: bytes, chance: bytes) -> str:
+def _uuid7(milliseconds: bytes, random_bytes: bytes) -> str:
     """RFC 9562, section 5.7: 48 bits of milliseconds, version, 12 bits, variant, 62 bits."""
-    value = bytearray(moment + chance)
+    value = bytearray(milliseconds + random_bytes)
     value[6] = 0x70 | value[6] & 0x0F
     value[8] = 0x80 | value[8] & 0x3F
     return str(uuid.UUID(bytes=bytes(value)))

@@ -1,4 +1,4 @@
-"""`keystead serve`: an installation that `init` founded is served.
+"""`keystead serve`: an installation that `init` made is served.
 
 Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`), the process
 of the signer (`vault.supervision`).
@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from keystead.cli.failure import Failure
-from keystead.keys.master_key import MasterKeyError
-from keystead.server.custody import custody_of
+from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer.confinement import keep_memory_private
+from keystead.signer.master_keys import MasterKeyError
 from keystead.signer.supervision import SignerProcess
 
 
@@ -32,7 +32,7 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Processes that serve. [default: 1]")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
 ) -> None:
-    """Serve an installation that `init` founded. Every setting is also a variable KEYSTEAD_…."""
+    """Serve an installation that `init` made. Every setting is also a variable KEYSTEAD_…."""
     given: dict[str, Any] = {
         "database_url": database_url,
         "master_key_file": master_key_file,
@@ -49,7 +49,7 @@ def serve(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         settings = from_environment(os.environ)
-        with SignerProcess(custody_of(settings)) as signer:
+        with SignerProcess(master_key_sources(settings)) as signer:
             _serve(settings, signer)
     except (SettingsError, MasterKeyError) as refused:
         raise Failure(str(refused)) from None
@@ -58,8 +58,10 @@ def serve(
 def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start: the two go side by side.
     from keystead.server import logs
-    from keystead.server.run import AddressInUse, bind, check, serve_here, serve_in_workers
+    from keystead.server.listening import AddressInUse, bind
+    from keystead.server.run import check, serve_here
     from keystead.server.service import NotReady
+    from keystead.server.workers import serve_in_workers
 
     logs.configure(settings.log_level)
     signer.wait_until_ready()

@@ -1,49 +1,32 @@
-"""Encrypted bundles: what passes between the signer and a client, closed to everyone in between.
+"""Encrypted bundles: key material on its way between the signer and a client, unreadable to everyone in between.
 
-Here: HPKE (RFC 9180) to a client and from one, the signed envelope around what the server sends, the bundle key.
-Pure, but for ephemeral keys from the operating system. Not here: what is inside a bundle (`exporting`,
-`importing`). HPKE's library is loaded when the first bundle is sealed or opened.
+Here: HPKE (RFC 9180) in both directions, the signed envelope around what the server sends, the bundle key.
+Not here: what is inside a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`).
+The HPKE library is imported when the first bundle is sealed or opened.
 """
 
 from __future__ import annotations
 
 import functools
-import re
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from msgspec import Meta
 
 from keystead.api.enums import Curve
-from keystead.api.errors import InvalidRequest
-from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.public_keys import public_key
 
 if TYPE_CHECKING:
     from pyhpke import CipherSuite
 
-MESSAGE_LENGTH_MAX: Final = 8_192
-"""Characters of a client's message. A mnemonic with the longest passphrase we take needs about a third of it."""
-
 _VERSION = "v1.0.0"
 _INFO = b"turnkey_hpke"
-_POINT = re.compile(r"04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64}")
 
 
 class BundleBroken(Exception):
-    """These bytes were not sealed to this key, or were changed since."""
-
-
-class Message(msgspec.Struct, frozen=True, rename="camel"):
-    """Something sealed to a key, as a client sends it, in hex: a point, and a ciphertext with its tag."""
-
-    encapped_public: Annotated[str, Meta(pattern=r"^04[0-9a-fA-F]{128}\Z")]
-    ciphertext: Annotated[str, Meta(pattern=r"^(?:[0-9a-fA-F]{2}){16,}\Z")]
-
-
-_read_message = msgspec.json.Decoder(Message).decode
+    """The ciphertext was sealed to another key, or was changed since."""
 
 
 class _Envelope(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -66,10 +49,10 @@ class _Target(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BundleKey:
-    """The server's key of bundles. Clients are told its public half beforehand and trust no bundle without it.
+    """The server's key for bundles. Clients learn its public half beforehand and reject bundles of other keys.
 
-    `scalars`: 64 bytes, the encryption key's and then the signing key's. Nothing is encrypted to the first yet; it
-    completes the form in which some clients want to be told (`composite_public_key`).
+    `scalars`: 64 bytes, the encryption key and then the signing key. Nothing is encrypted to the first one; some
+    clients want to be told both (`composite_public_key`).
     """
 
     def __init__(self, scalars: bytes) -> None:
@@ -82,12 +65,12 @@ class BundleKey:
         """Lower-case hex of 130 bytes: encryption key, signing key."""
 
     def export_bundle(self, organization_id: str, plaintext: bytes, target: bytes) -> str:
-        """`plaintext` sealed to the client's key `target` (65 bytes), signed: the text of an export bundle."""
+        """The text of an export bundle: `plaintext` sealed to the client's key `target` (65 bytes), signed."""
         encapped, ciphertext = seal(plaintext, target)
         return self._signed(_Exported(encapped.hex(), ciphertext.hex(), organization_id))
 
     def import_bundle(self, organization_id: str, user_id: str, target: bytes) -> str:
-        """A key (65 bytes) for this user to seal to, signed: the text of an import bundle."""
+        """The text of an import bundle: a key (65 bytes) for this user to seal to, signed."""
         return self._signed(_Target(target.hex(), organization_id, user_id))
 
     def _signed(self, content: _Exported | _Target) -> str:
@@ -100,45 +83,15 @@ class BundleKey:
         return msgspec.json.encode(envelope).decode()
 
 
-def read_target(text: str, field: str) -> bytes:
-    """The 65 bytes of a client's P-256 public key, given as the hex of 33 or 65. Raises InvalidRequest."""
-    try:
-        # `bytes.fromhex` alone would skip white space.
-        encoded = bytes.fromhex(text) if _POINT.fullmatch(text) else b""
-        point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded)
-    except ValueError:
-        raise InvalidRequest(
-            f"invalid request: field `{field}`: expected a P-256 public key, the hex of 65 bytes (uncompressed) or "
-            f"33 (compressed), not these {len(text)} characters"
-        ) from None
-    return point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-
-
-def read_message(text: str, field: str) -> tuple[bytes, bytes]:
-    """Encapsulated key (65 bytes, not yet known to be a point) and ciphertext of a client's message.
-
-    Raises InvalidRequest if the text is not such a message.
-    """
-    try:
-        message = _read_message(text if len(text) <= MESSAGE_LENGTH_MAX else "")
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        raise InvalidRequest(
-            f"failed to decrypt bundle: field `{field}`: expected JSON text "
-            '{"encappedPublic": hex of 65 bytes, "ciphertext": hex of at least 16 bytes} of at most '
-            f"{MESSAGE_LENGTH_MAX} characters"
-        ) from None
-    return bytes.fromhex(message.encapped_public), bytes.fromhex(message.ciphertext)
-
-
 def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:
-    """Encapsulated key (65 bytes) and ciphertext. `target`: 65 bytes of a point (`read_target`)."""
+    """Encapsulated key (65 bytes) and ciphertext. `target`: 65 bytes of a point (`bundle_texts.read_target`)."""
     suite = _suite()
     encapped, context = suite.create_sender_context(suite.kem.deserialize_public_key(target), _INFO)
     return encapped, context.seal(plaintext, encapped + target)
 
 
 def open_sealed(private_key: bytes, encapped: bytes, ciphertext: bytes) -> bytes:
-    """What was sealed to the P-256 key `private_key` (32 bytes). Raises BundleBroken."""
+    """The plaintext sealed to the P-256 key `private_key` (32 bytes). Raises BundleBroken."""
     from pyhpke import PyHPKEError
 
     suite = _suite()

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Final
 
 from keystead.api.enums import Curve
-from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.paths import HARDENED, effective_segments
+from keystead.keys.public_keys import public_key
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",

@@ -12,10 +12,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
 from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.organization import ImportKind, ImportTarget
 from keystead.pipeline.ports import ClientMessage, NewImportTarget

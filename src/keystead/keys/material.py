@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import msgspec
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
-from keystead.chains.addresses import address, require_encodable
-from keystead.chains.curves import public_key
+from keystead.chains.addresses.formats import address, require_encodable
 from keystead.chains.paths import parse_path
 from keystead.keys.derivation import KnownParents, derive_private_key
 from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.pipeline.ports import (
     AccountRequest,

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.records import AppProof
-from keystead.chains.curves import PRIVATE_KEY_BYTES, public_key
+from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.public_keys import public_key
 
 PROOF_SCHEME: Final = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from keystead.api.errors import Unavailable
-from keystead.keys.custody import TokenKeyName
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.sealing import Master, Purpose, SealBroken, SealContext, associated_data
 from keystead.pipeline.ports import Sealed
 

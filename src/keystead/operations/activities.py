@@ -1,16 +1,20 @@
-"""Activities as records: reading one, and reading them by page."""
+"""Activities as records: reading one, and reading them by page.
+
+Here: the queries, and the bound in bytes on a page. Not here: how one activity is shown (`pipeline.view`).
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Pagination, QueryRequest
-from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.api.parameters import Pagination, QueryRequest, ShortText
 from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
@@ -48,11 +52,18 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
 
 
+PAGE_BYTES_MAX = 1_048_576
+"""A page of activities ends before the activity that would bring its requests, votes and results beyond this."""
+
+READ_AT_ONCE = 10
+"""Activities that are read from the database together."""
+
+
 class ListActivitiesRequest(QueryRequest, frozen=True):
-    """Activities of any of these statuses and any of these types; no filter means all."""
+    """Activities of any of these statuses and any of these types; no filter means all. An unknown type has none."""
 
     filter_by_status: Annotated[tuple[ActivityStatus, ...], Meta(max_length=20)] | None = None
-    filter_by_type: Annotated[tuple[str, ...], Meta(max_length=200)] | None = None
+    filter_by_type: Annotated[tuple[ShortText, ...], Meta(max_length=200)] | None = None
     pagination_options: Pagination | None = None
 
 
@@ -62,19 +73,55 @@ class ListActivitiesResponse(Wire, frozen=True):
 
 @query()
 async def list_activities(reading: Reading, request: ListActivitiesRequest) -> ListActivitiesResponse:
-    """Activities of the organization, newest first, by page."""
+    """Activities of the organization, newest first, by page; a page ends by number or by size."""
+    shown_activities = []
+    for activity in await _page(reading, request):
+        shown_activities.append(await shown(reading, activity))
+        await asyncio.sleep(0)  # what this reader may vote on is decided for each: others have their turn between
+    return ListActivitiesResponse(activities=tuple(shown_activities))
+
+
+async def _page(reading: Reading, request: ListActivitiesRequest) -> list[RecordedActivity]:
+    """The activities of the page, newest first: those nearest to the cursor, at most PAGE_BYTES_MAX of them, and
+    at least one if there is one."""
     page = page_of(request.pagination_options)
-    for index, activity_type in enumerate(request.filter_by_type or ()):
-        if activity_type not in ACTIVITY_TYPES:
-            raise InvalidRequest(
-                f"invalid request body: field `filterByType[{index}]`: {activity_type[:100]!r} is no activity type"
-            )
-    activities = await reading.store.activities(
-        reading.organization.id, request.filter_by_status or (), request.filter_by_type or (), page
+    statuses, types = request.filter_by_status or (), request.filter_by_type or ()
+    activities: list[RecordedActivity] = []
+    rest, size = page, 0
+    while rest.limit > 0:
+        limit = min(rest.limit, READ_AT_ONCE)
+        read = await reading.store.activities(reading.organization.id, statuses, types, replace(rest, limit=limit))
+        if read is None:
+            raise unknown_cursor(page)
+        for activity in reversed(read) if page.before else read:  # the nearest to the cursor first
+            size += recorded_bytes(activity)
+            if activities and size > PAGE_BYTES_MAX:
+                return _newest_first(activities)
+            activities.append(activity)
+        if len(read) < limit:
+            break
+        farthest = activities[-1].id
+        rest = replace(
+            rest,
+            limit=page.limit - len(activities),
+            before=farthest if page.before else None,
+            after=None if page.before else farthest,
+        )
+    return _newest_first(activities)
+
+
+def _newest_first(activities: list[RecordedActivity]) -> list[RecordedActivity]:
+    return sorted(activities, key=lambda activity: activity.id, reverse=True)
+
+
+def recorded_bytes(activity: RecordedActivity) -> int:
+    """Bytes of what makes an activity large: its request, what its voters signed, its result, its proofs."""
+    return (
+        len(activity.request)
+        + sum(len(vote.message) for vote in activity.votes)
+        + sum(len(result) for result in activity.result.values())
+        + sum(len(proof.proof_payload) for proof in activity.app_proofs)
     )
-    if activities is None:
-        raise unknown_cursor(page)
-    return ListActivitiesResponse(activities=tuple([await shown(reading, activity) for activity in activities]))
 
 
 class ListAppProofsRequest(QueryRequest, frozen=True):

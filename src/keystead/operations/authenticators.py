@@ -18,15 +18,18 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials import (
     check_credential_ids_free,
+    check_not_held_by_siblings,
     new_authenticator,
     with_authenticators,
 )
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Passkey, Put, Remove
 from keystead.organizations.users import check_held, user_named
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, Informed, Outcome
+from keystead.pipeline.gathering import Gathering
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
@@ -56,13 +59,18 @@ def _owner(intent: CreateAuthenticatorsIntentV2) -> str:
     return intent.user_id
 
 
+async def _held_by_siblings(gathering: Gathering, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
+    return await held_by_siblings(gathering, authenticators=intent.authenticators)
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     owner=_owner,
+    gather=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
 )
 def create_authenticators(
-    execution: Execution, intent: CreateAuthenticatorsIntentV2
+    execution: Informed[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
 ) -> Outcome[CreateAuthenticatorsResult]:
     """Give a user more passkeys, each with its attestation."""
     user = user_named(execution.organization, intent.user_id)
@@ -73,6 +81,7 @@ def create_authenticators(
     ]
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
+    check_not_held_by_siblings(execution.gathered, [one.credential_id for one in added])
     held = with_authenticators(user.authenticators, added, execution.limits)
     return Outcome(
         result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),

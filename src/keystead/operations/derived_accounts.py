@@ -8,7 +8,7 @@ from __future__ import annotations
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.parameters import WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount
-from keystead.chains.addresses import caip2_prefix, require_encodable
+from keystead.chains.addresses.formats import caip2_prefix, require_encodable
 from keystead.chains.paths import comparison_form
 from keystead.pipeline.ports import AccountRequest, DerivedAccount
 

@@ -16,8 +16,8 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, ShortText
 from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
+from keystead.chains.bundle_texts import read_target
 from keystead.chains.paths import comparison_form
-from keystead.keys.bundles import read_target
 from keystead.operations.declare import activity
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key

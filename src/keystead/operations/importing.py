@@ -12,7 +12,7 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, WalletAccountParams
 from keystead.api.records import PrivateKeyAddress, Wire
-from keystead.keys.bundles import MESSAGE_LENGTH_MAX, read_message
+from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
 from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_request
 from keystead.operations.private_keys import check_formats, private_key_record

@@ -19,7 +19,7 @@ from keystead.api.records import OauthProvider, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credentials import (
     check_identities_free,
-    new_oauth_provider,
+    new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
@@ -74,10 +74,7 @@ def create_oauth_providers(
     """Attach identities of OpenID Connect issuers to a user."""
     user = user_named(execution.organization, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
-    providers = [
-        new_oauth_provider(params, execution.identities, execution.new_id(), now, f"{_FIELD}[{index}]")
-        for index, params in enumerate(intent.oauth_providers)
-    ]
+    providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
     held = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return Outcome(

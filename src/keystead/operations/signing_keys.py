@@ -16,9 +16,9 @@ from keystead.api.enums import AddressFormat
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
-from keystead.chains.address_forms import possible_forms, stored_form
+from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decoded_public_key
-from keystead.chains.transactions.transaction import Party
+from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.organization import Organization, Sealed, Version

@@ -26,14 +26,16 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.credentials import (
     check_credential_ids_free,
     check_identities_free,
+    check_not_held_by_siblings,
     check_public_keys_free,
     new_api_key,
     new_authenticator,
-    new_oauth_provider,
+    new_oauth_providers,
     tokens_of,
     with_api_keys,
     with_authenticators,
@@ -43,7 +45,8 @@ from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Change, Passkey, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, Informed, Outcome
+from keystead.pipeline.gathering import Gathering
 
 AT_ONCE = 100
 """Most users that one request may add."""
@@ -175,47 +178,116 @@ def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field:
     }
 
 
+async def _held_by_siblings(gathering: Gathering, intent: CreateUsersIntentV4) -> HeldBySiblings:
+    return await held_by_siblings(
+        gathering,
+        api_keys=[key for user in intent.users for key in user.api_keys],
+        authenticators=[one for user in intent.users for one in user.authenticators],
+    )
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_USERS_V4",
     oidc_tokens=_tokens,
+    gather=_held_by_siblings,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
         older("ACTIVITY_TYPE_CREATE_USERS", _from_v1),
     ),
 )
-def create_users(execution: Execution, intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
+def create_users(execution: Informed[HeldBySiblings], intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = added_users(execution, intent.users, _FIELD)
+    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.gathered)
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
+class ApiOnlyUserParams(Asked, frozen=True):
+    user_name: Label
+    user_tags: tuple[Uuid, ...]
+    api_keys: tuple[ApiKeyParams, ...]
+    user_email: ShortText | None = None
+
+
+class CreateApiOnlyUsersIntent(Asked, frozen=True):
+    api_only_users: Annotated[tuple[ApiOnlyUserParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class CreateApiOnlyUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
+
+
+async def _api_keys_held_by_siblings(gathering: Gathering, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+    keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
+    return await held_by_siblings(gathering, api_keys=keys)
+
+
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", gather=_api_keys_held_by_siblings)
+def create_api_only_users(
+    execution: Informed[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+) -> Outcome[CreateApiOnlyUsersResult]:
+    """Add users who have API keys only. An older form of create_users."""
+    asked = [
+        UserParamsV4(
+            user_name=user.user_name,
+            api_keys=tuple(map(upgraded_api_key, user.api_keys)),
+            authenticators=(),
+            oauth_providers=(),
+            user_tags=user.user_tags,
+            user_email=user.user_email,
+        )
+        for user in intent.api_only_users
+    ]
+    users, changes = added_users(execution, asked, "parameters.apiOnlyUsers", held_by_siblings=execution.gathered)
+    return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
+
+
 def added_users(
-    execution: Execution, asked: Sequence[UserParamsV4], field: str
+    execution: Execution,
+    asked: Sequence[UserParamsV4],
+    field: str,
+    *,
+    held_by_siblings: HeldBySiblings = frozenset(),
+    by_parent: bool = False,
 ) -> tuple[list[User], tuple[Change, ...]]:
-    """The users asked for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached."""
+    """The users asked for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
+
+    `by_parent`: the caller is a user of the parent, who makes the sub-organization.
+    """
     organization = execution.organization
     check_room(len(organization.users), len(asked), execution.limits.users, "users")
-    added = [_new_user(execution, params, f"{field}[{index}]") for index, params in enumerate(asked)]
+    added = [
+        _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent) for index, params in enumerate(asked)
+    ]
     users = [user for user, _ in added]
-    check_public_keys_free(organization, [key for user in users for key in user.api_keys])
-    check_credential_ids_free(organization, [passkey for user in users for passkey in user.authenticators])
+    keys = [key for user in users for key in user.api_keys]
+    authenticators = [authenticator for user in users for authenticator in user.authenticators]
+    check_public_keys_free(organization, keys)
+    check_credential_ids_free(organization, authenticators)
+    check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
+    check_not_held_by_siblings(held_by_siblings, [one.credential_id for one in authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
     passkeys = [passkey for _, held in added for passkey in held]
     return users, (*map(Put, users), *map(Put, passkeys))
 
 
-def _new_user(execution: Execution, params: UserParamsV4, field: str) -> tuple[User, list[Passkey]]:
+def _new_user(
+    execution: Execution, params: UserParamsV4, field: str, *, by_parent: bool
+) -> tuple[User, list[Passkey]]:
     now, limits, new_id = Timestamp.from_ms(execution.now_ms), execution.limits, execution.new_id
     keys = [new_api_key(key, new_id(), now, f"{field}.apiKeys[{i}]") for i, key in enumerate(params.api_keys)]
     registered = [
         new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
         for i, passkey in enumerate(params.authenticators)
     ]
-    providers = [
-        new_oauth_provider(provider, execution.identities, new_id(), now, f"{field}.oauthProviders[{i}]")
-        for i, provider in enumerate(params.oauth_providers)
-    ]
+    providers = new_oauth_providers(
+        params.oauth_providers,
+        execution.identities,
+        new_id,
+        now,
+        f"{field}.oauthProviders",
+        claims_vouched=by_parent,
+    )
     user = User(
         user_id=new_id(),
         user_name=params.user_name,

@@ -7,7 +7,7 @@ that a token holds (`identities`), and which user a credential proves (`principa
 from __future__ import annotations
 
 from binascii import unhexlify
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
@@ -45,7 +45,7 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
 
 
 def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
-    text = public_key.lower().removeprefix("0x")
+    text = looked_up_public_key(public_key)
     try:
         raw = unhexlify(text)
     except ValueError:
@@ -183,34 +183,56 @@ def _token_field(field: str) -> str:
     return f"{field}.oidcToken"
 
 
-def new_oauth_provider(
-    params: OauthProviderParamsV2,
+def new_oauth_providers(
+    providers: Sequence[OauthProviderParamsV2],
     identities: Mapping[str, OidcClaims],
-    provider_id: str,
+    new_id: Callable[[], str],
     now: Timestamp,
     field: str,
-) -> OauthProvider:
-    """The record of an OAuth identity: that of the claims, or what the token proved (`identities`, by field).
+    *,
+    claims_vouched: bool = False,
+) -> list[OauthProvider]:
+    """The records of the OAuth identities that one user gets by one request; `field` is that of their list.
 
-    Raises InvalidRequest unless one of claims and token is given, and if the token proved nothing.
+    An ID token stands for what it proved (`identities`, by field). Bare claims need a proof too: a verified token
+    of the same issuer and subject in the same list. With `claims_vouched` they need none: a user of the parent
+    makes a sub-organization and answers for who its users are.
+
+    Raises InvalidRequest if a provider has both or neither of token and claims, if a token was not verified, and
+    if nothing proves the claims.
     """
-    if (params.oidc_token is None) == (params.oidc_claims is None):
-        raise InvalidRequest(f"invalid request: field `{field}`: one of `oidcToken` and `oidcClaims` is needed")
-    claims = params.oidc_claims or identities.get(_token_field(field))
-    if claims is None:
-        raise InvalidRequest(
-            f"invalid OIDC token: field `{_token_field(field)}`: it was not verified when it was submitted",
-            machine_code="INVALID_OIDC_TOKEN",
+    proven = [identities.get(_token_field(f"{field}[{index}]")) for index in range(len(providers))]
+    subjects = {(one.iss, one.sub) for one in proven if one is not None}
+    added = []
+    for index, (params, of_token) in enumerate(zip(providers, proven, strict=True)):
+        place = f"{field}[{index}]"
+        if (params.oidc_token is None) == (params.oidc_claims is None):
+            raise InvalidRequest(f"invalid request: field `{place}`: one of `oidcToken` and `oidcClaims` is needed")
+        claims = params.oidc_claims or of_token
+        if claims is None:
+            raise InvalidRequest(
+                f"invalid OIDC token: field `{_token_field(place)}`: it was not verified when it was submitted",
+                machine_code="INVALID_OIDC_TOKEN",
+            )
+        if of_token is None and not claims_vouched and (claims.iss, claims.sub) not in subjects:
+            raise InvalidRequest(
+                f"invalid OIDC claims: field `{place}.oidcClaims`: nothing proves them; send an `oidcToken` of the "
+                f"same issuer and subject beside them in `{field}`, or let a user of the parent organization name "
+                "them when it creates the sub-organization",
+                machine_code="INVALID_OIDC_TOKEN",
+            )
+        added.append(
+            OauthProvider(
+                provider_id=new_id(),
+                provider_name=params.provider_name,
+                issuer=claims.iss,
+                audience=claims.aud,
+                subject=claims.sub,
+                created_at=now,
+                updated_at=now,
+            )
         )
-    return OauthProvider(
-        provider_id=provider_id,
-        provider_name=params.provider_name,
-        issuer=claims.iss,
-        audience=claims.aud,
-        subject=claims.sub,
-        created_at=now,
-        updated_at=now,
-    )
+    return added
 
 
 def with_oauth_providers(
@@ -240,6 +262,33 @@ def check_identities_free(organization: Organization, providers: Iterable[OauthP
                 machine_code="OAUTH_PROVIDER_ALREADY_EXISTS",
             )
         taken.add(identity)
+
+
+def looked_up_public_key(text: str) -> str:
+    """A public key that a caller sends, as its record has it: lower-case hex without 0x."""
+    return text.lower().removeprefix("0x")
+
+
+def looked_up_credential_id(text: str) -> str:
+    """A credential id that a caller sends, as its record has it: base64url without padding."""
+    return text.rstrip("=")
+
+
+def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> None:
+    """Raise InvalidRequest if one of these public keys and credential ids is in `held`: another sub-organization
+    of the same parent has it.
+
+    Two sub-organizations with one key make every look-up by that key ambiguous (`whoami`, log-in), so whoever
+    could register a stranger's key could lock its owner out. A user of the parent may give one key to several
+    sub-organizations, by creating them with it; a sub-organization's own users may not.
+    """
+    for value in values:
+        if value in held:
+            raise InvalidRequest(
+                f"credential {value} is held in another sub-organization of the same parent: only a user of the "
+                "parent can give it to this one, in create_sub_organization",
+                machine_code="CREDENTIAL_CONFLICT",
+            )
 
 
 def has_lasting_credential(user: User) -> bool:

@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from keystead.api.records import User, WalletAccount
-from keystead.chains.address_forms import possible_forms, stored_form
+from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 
 
 class LookupKind(StrEnum):

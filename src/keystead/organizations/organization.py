@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import AccessType, SmartContractInterfaceType
 from keystead.api.records import ApiKey, Authenticator, Policy, PrivateKey, Tag, Timestamp, User, Wallet
-from keystead.chains.address_forms import stored_form
+from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.persistent_map import PersistentMap
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Sealed
 
 
@@ -38,6 +39,12 @@ class AttachmentReads(Protocol):
 
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
         """The secret of a record: of a wallet, of a private key. None if the record is gone."""
+        ...
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        """Those of the values by which another sub-organization of this parent can be found."""
         ...
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:

@@ -1,12 +1,17 @@
-"""Moving an installation from one master key to another, while it runs.
+"""Changing the master key of an installation while its servers run.
 
-Every value that the master key seals is sealed anew under the new one: the data key of each organization, and the
-facts of the installation. What data keys seal stays as it is. Not here: the command (`cli`), the order in which an
-operator restarts servers (docs/security.md).
+Here: finding every value that the master key seals, and replacing it by the same value sealed under the new key:
+the data key of each organization, and the sealed values of the installation. Values that data keys seal stay as
+they are. Not here: the cryptography (`signer.resealing`), the command (`cli`), the order of restarts
+(docs/security.md).
 
-Each value moves in a commit of its own, which holds only if nobody changed the value in between, and one that has
-moved is known by the id of its key. So whoever stops half-way begins again and does the rest. The check value moves
-last: until then a server that has only the new key refuses to start.
+This does not go through the pipeline: no user asks for it, no policy speaks of it, and no organization's content
+changes. Each value is replaced in a commit of its own, which holds only if the value has not changed since it was
+read; the id of the sealing key shows which values are done. A rotation that was stopped is run again and does the
+rest.
+
+The proof key is replaced first: from then on a server that lacks the new key is not ready, and refuses to start.
+The check value is replaced last: until then a server that has only the new key refuses to start.
 """
 
 from __future__ import annotations
@@ -18,11 +23,11 @@ from typing import Final
 import msgspec
 
 from keystead.api.rendering import encode
-from keystead.keys.sealing import Master, MasterKeys, SealBroken, SealContext, data_key_context
 from keystead.organizations.organization import DataKey, Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
-from keystead.server.service import CHECK, SEALED_FACTS
+from keystead.signer.master_keys import Master, SealBroken
+from keystead.signer.resealing import Resealer
 from keystead.storage.base import DatabaseStore
 
 _PAGE = 500
@@ -37,84 +42,97 @@ class RotationRefused(Exception):
 
 
 class Progress(msgspec.Struct):
-    """`seen` data keys, of which `moved` were sealed anew; `facts` of the installation likewise."""
+    """`seen` data keys, of which `resealed` were sealed anew; `server_keys` of the installation likewise."""
 
     seen: int = 0
-    moved: int = 0
-    facts: int = 0
+    resealed: int = 0
+    server_keys: int = 0
 
 
 async def rotate_master(
-    store: DatabaseStore, *, old: Master, new: Master, new_id: Callable[[], str], tell: Callable[[Progress], None]
+    store: DatabaseStore,
+    *,
+    old: Master,
+    new: Master,
+    new_id: Callable[[], str],
+    report: Callable[[Progress], None],
 ) -> Progress:
-    """Seal under `new` whatever is sealed under `old`; what was done. `tell` hears of it page by page.
+    """Seal under `new` every value that is sealed under `old`. Returns what was done; `report` is called per page.
 
-    Raises RotationRefused: nothing was founded here; the two are one key; neither is this installation's; a value
-    opens under neither, and then all others have moved but the check value; a server goes on sealing under `old`.
+    Raises RotationRefused: the database holds no organization; the two keys are one; neither is this
+    installation's; a value opens under neither (all others have been replaced then, but not the check value); a
+    server goes on sealing under `old`.
     """
-    rotation = _Rotation(store, MasterKeys(new, [old]), new_id, tell)
     if new.key_id == old.key_id:
         raise RotationRefused(f"both master keys are the same, {new.key_id}")
+    rotation = _Rotation(store, Resealer(old, new), new_id, report)
     await rotation.check()
+    await rotation.replace_server_key("proof_key")
     for _ in range(_PASSES_MAX):
-        if not await rotation.move_data_keys():
-            await rotation.move_facts()
+        if not await rotation.replace_data_keys():
+            await rotation.replace_server_key("bundle_key")
+            await rotation.replace_server_key("master_key_check")
             return rotation.progress
-    raise RotationRefused("a server still seals under the old master key: restart it with the new one, then go on")
+    raise RotationRefused(
+        "a server still seals under the old master key: restart it with the new one, then run this command again"
+    )
 
 
 class _Rotation:
     def __init__(
-        self, store: DatabaseStore, keys: MasterKeys, new_id: Callable[[], str], tell: Callable[[Progress], None]
+        self,
+        store: DatabaseStore,
+        resealer: Resealer,
+        new_id: Callable[[], str],
+        report: Callable[[Progress], None],
     ) -> None:
         self._store = store
-        self._keys = keys
+        self._resealer = resealer
         self._new_id = new_id
-        self._tell = tell
+        self._report = report
         self.progress = Progress()
 
     async def check(self) -> None:
-        """That these are keys of this installation."""
+        """Raises RotationRefused unless one of the keys is this installation's."""
         try:
-            self._keys.open(_sealed(await self._fact(CHECK)), SEALED_FACTS[CHECK])
+            self._resealer.check("master_key_check", _sealed(await self._stored("master_key_check")))
         except SealBroken as broken:
             raise RotationRefused(f"neither is the master key of this installation: {broken}") from None
 
-    async def move_data_keys(self) -> int:
-        """One pass over all organizations; how many data keys moved."""
-        self.progress.seen, moved_before = 0, self.progress.moved
+    async def replace_data_keys(self) -> int:
+        """One pass over all organizations. Returns how many data keys were replaced."""
+        self.progress.seen, before = 0, self.progress.resealed
         broken: list[str] = []
         last = None
-        while found := await self._store.data_keys(Page(_PAGE, after=last)):
-            # That of a deleted organization is empty: it has nothing left to seal.
-            due = [id_ for id_, key in found if key.sealed.key_id not in ("", self._keys.key_id)]
+        while page := await self._store.data_keys(Page(_PAGE, after=last)):
+            due = [id_ for id_, key in page if not self._resealer.is_current(key.sealed)]
             for begin in range(0, len(due), _AT_ONCE):
                 together = due[begin : begin + _AT_ONCE]
-                outcomes = await asyncio.gather(*[self._move_data_key(id_) for id_ in together])
+                outcomes = await asyncio.gather(*[self._replace_data_key(id_) for id_ in together])
                 broken += [outcome for outcome in outcomes if outcome]
-            last = found[-1][0]
-            self.progress.seen += len(found)
-            self._tell(self.progress)
+            last = page[-1][0]
+            self.progress.seen += len(page)
+            self._report(self.progress)
         if broken:
             shown = "; ".join(broken[:_SHOWN_MAX])
             raise RotationRefused(
                 f"{len(broken)} data keys open under neither master key, so the check value stays: {shown}"
             )
-        return self.progress.moved - moved_before
+        return self.progress.resealed - before
 
-    async def _move_data_key(self, organization_id: str) -> str:
-        """Move one; "", or why it does not open."""
+    async def _replace_data_key(self, organization_id: str) -> str:
+        """Replace one. Returns "", or why it does not open."""
         for _ in range(_ATTEMPTS):
             organization = await self._store.organization(organization_id)
             assert organization is not None, organization_id
             sealed = organization.data_key.sealed
-            if sealed.key_id in ("", self._keys.key_id):
+            if self._resealer.is_current(sealed):
                 return ""
             try:
-                moved = self._moved(sealed, data_key_context(organization_id))
+                resealed = self._resealer.data_key(sealed, organization_id)
             except SealBroken as broken:
                 return str(broken)
-            change = Put(DataKey(moved))
+            change = Put(DataKey(resealed))
             version = Version(organization.version.number + 1, self._new_id())
             commit = Commit(
                 organization_id=organization_id,
@@ -128,32 +146,28 @@ class _Rotation:
                 ),
             )
             if await self._store.commit(commit) is CommitOutcome.COMMITTED:
-                self.progress.moved += 1
+                self.progress.resealed += 1
                 return ""
-        raise RotationRefused(f"organization {organization_id} is changed all the time: go on when it is quieter")
+        raise RotationRefused(
+            f"organization {organization_id} changed {_ATTEMPTS} times meanwhile: run this command again"
+        )
 
-    async def move_facts(self) -> None:
-        for name, context in SEALED_FACTS.items():
-            while (sealed := _sealed(fact := await self._fact(name))).key_id != self._keys.key_id:
-                try:
-                    moved = self._moved(sealed, context)
-                except SealBroken as broken:
-                    raise RotationRefused(f"{broken}; the check value stays") from None
-                if await self._store.replace_instance_value(name, fact, encode(moved)):
-                    self.progress.facts += 1
+    async def replace_server_key(self, name: str) -> None:
+        """`name` is a field of ServerKeys."""
+        while not self._resealer.is_current(sealed := _sealed(stored := await self._stored(name))):
+            try:
+                resealed = self._resealer.server_key(name, sealed)
+            except SealBroken as broken:
+                raise RotationRefused(f"{broken}; the check value stays") from None
+            if await self._store.replace_instance_value(name, stored, encode(resealed)):
+                self.progress.server_keys += 1
 
-    def _moved(self, sealed: Sealed, context: SealContext) -> Sealed:
-        """Raises SealBroken."""
-        moved = self._keys.seal(self._keys.open(sealed, context), context)
-        self._keys.open(moved, context)  # what cannot be opened must not take the place of what can
-        return moved
-
-    async def _fact(self, name: str) -> bytes:
-        found = await self._store.instance_value(name)
-        if found is None:
-            raise RotationRefused("the database holds no organization yet")
-        return found
+    async def _stored(self, name: str) -> bytes:
+        value = await self._store.instance_value(name)
+        if value is None:
+            raise RotationRefused("the database holds no organization yet: run keystead init")
+        return value
 
 
-def _sealed(fact: bytes) -> Sealed:
-    return msgspec.json.decode(fact, type=Sealed)
+def _sealed(value: bytes) -> Sealed:
+    return msgspec.json.decode(value, type=Sealed)

@@ -1,6 +1,7 @@
 """The parts of a running server, opened and closed together: store, signer, identities, lifecycle.
 
-Here: what must hold before a server may answer, and health. Not here: HTTP (`application`), founding (`founding`).
+Here: what must hold before a server may answer, and health. Not here: HTTP (`application`), making the first
+organization (`bootstrap`).
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -18,10 +18,6 @@ from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
-from keystead.keys.custody import opened
-from keystead.keys.master_key import MasterKeyError
-from keystead.keys.sealing import SealBroken
-from keystead.keys.signer import BUNDLE_KEY_CONTEXT, CHECK_CONTEXT, PROOF_KEY_CONTEXT
 from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -31,24 +27,21 @@ from keystead.pipeline.decisions import Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
-from keystead.server.custody import custody_of
 from keystead.server.issuers import identities_of
-from keystead.server.logs import logger
+from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
-from keystead.signer.process import unlocked
-from keystead.signer.rpc import ServerKeys, WrongMasterKey
+from keystead.signer.local import open_signer
+from keystead.signer.master_keys import MasterKeyError, SealBroken, open_master_keys
+from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.revisions import is_current
 
-MODE, CHECK, PROOF_KEY, BUNDLE_KEY = "mode", "master_key_check", "proof_key", "bundle_key"
-"""Names of the facts that an installation keeps of itself."""
-
-SEALED_FACTS = {PROOF_KEY: PROOF_KEY_CONTEXT, BUNDLE_KEY: BUNDLE_KEY_CONTEXT, CHECK: CHECK_CONTEXT}
-"""Those that are sealed under the master key. The check value is the last to move to another key: it says that all
-have moved."""
+MODE = "mode"
+"""Name of the instance value that says which command made the installation: dev or serve. The other instance values
+are the fields of ServerKeys, sealed under the master key."""
 
 
 class NotReady(Exception):
@@ -99,10 +92,15 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        server_keys = await _checked_facts(store, settings.mode)
+        server_keys = await _server_keys(store, settings.mode)
         if signer_socket is None:
             with _one_line():
-                return Opened(store, unlocked(opened(custody_of(settings)), server_keys), identities, None)
+                return Opened(
+                    store,
+                    open_signer(open_master_keys(master_key_sources(settings)), server_keys),
+                    identities,
+                    None,
+                )
         channel = Channel(signer_socket, server_keys)
         with _one_line():
             await channel.open()
@@ -115,20 +113,20 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
         raise
 
 
-async def _checked_facts(store: DatabaseStore, mode: str) -> ServerKeys:
-    """What the installation keeps sealed under its master key."""
+async def _server_keys(store: DatabaseStore, mode: str) -> ServerKeys:
+    """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead init")
-    names = (MODE, CHECK, PROOF_KEY, BUNDLE_KEY)
-    found_mode, check, proof_key, bundle_key = [await store.instance_value(name) for name in names]
-    if found_mode is None or check is None or proof_key is None or bundle_key is None:
+    made_by = await store.instance_value(MODE)
+    sealed = [await store.instance_value(name) for name in ServerKeys.__struct_fields__]
+    if made_by is None or None in sealed:
         raise NotReady("the database holds no organization yet: run keystead init")
-    if found_mode.decode() != mode:
+    if made_by.decode() != mode:
         raise NotReady(
-            f"this data was made by keystead {found_mode.decode()} and is refused by keystead {mode}: development "
+            f"this data was made by keystead {made_by.decode()} and is refused by keystead {mode}: development "
             "keys and production keys are kept apart"
         )
-    return ServerKeys(*[msgspec.json.decode(fact, type=Sealed) for fact in (check, proof_key, bundle_key)])
+    return ServerKeys(*[msgspec.json.decode(value or b"", type=Sealed) for value in sealed])
 
 
 @contextlib.contextmanager
@@ -208,30 +206,13 @@ class Service:
     def reading(self, organization: Organization, caller: Principal) -> Reading:
         """What a query of this caller may look at."""
         return Reading(
+            now_ms=self.clock.now_ms(),
             organization=organization,
             caller=caller,
             store=self.store,
             identities=self.identities,
             decisions=self.lifecycle.decisions,
         )
-
-    async def lifespan(
-        self,
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
-        """The ASGI lifespan protocol, where a worker process opens and closes the parts."""
-        await receive()
-        try:
-            await self.open()
-        except NotReady as refused:
-            logger.error(str(refused))
-            await send({"type": "lifespan.startup.failed", "message": str(refused)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def healthz(self) -> bytes:
         """This process lives."""

@@ -26,12 +26,12 @@ from keystead.signer.rpc import (
     BadFrame,
     Call,
     Frames,
-    ServerKeys,
     calls,
     read_answer,
     refusal_of,
     request_frame,
 )
+from keystead.signer.server_keys import ServerKeys
 from keystead.signer.together import Crossing, PendingCall, alone, crossings
 
 CALL_TIMEOUT_S: Final = 20.0

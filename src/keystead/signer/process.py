@@ -21,18 +21,16 @@ import uvloop
 
 from keystead.api.errors import Internal, ServiceError
 from keystead.api.rendering import rfc3339
-from keystead.keys.custody import TokenKeyName, opened
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import TokenKeyName, open_master_keys
 from keystead.keys.sealing import Master, SealBroken
-from keystead.keys.signer import LocalSigner
 from keystead.pipeline.arrivals import Arrivals
 from keystead.signer import confinement
+from keystead.signer.local import LocalSigner, open_signer
 from keystead.signer.peers import parent_of, peer_of
 from keystead.signer.rpc import (
     BadFrame,
     Frames,
-    ServerKeys,
-    WrongMasterKey,
     calls,
     read_request,
     refusal_frame,
@@ -42,13 +40,6 @@ from keystead.signer.startup import Orders, Ready
 
 IN_FLIGHT_MAX: Final = 256
 """How many calls of one connection are under way at most; the next wait in the socket."""
-
-
-def unlocked(master: Master, server_keys: ServerKeys) -> LocalSigner:
-    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
-    if not LocalSigner(master).opens(server_keys.check):
-        raise WrongMasterKey(f"the stored check value is under key {server_keys.check.key_id!a}")
-    return LocalSigner(master, server_keys.proof_key, server_keys.bundle_key)
 
 
 class _Caller(asyncio.Protocol):
@@ -117,7 +108,7 @@ class _Caller(asyncio.Protocol):
             raise Internal(f"the signer knows no call {name[:100]!a}")
         given = msgspec.structs.astuple(call.arguments.decode(arguments))
         if name == "unlock":
-            self._signer = unlocked(self._master, *given)
+            self._signer = open_signer(self._master, *given)
             return self._master.key_id
         if self._signer is None:
             raise Internal("the signer was not told which installation it serves")
@@ -132,11 +123,11 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     # The library of a token may need anything, so with one the process keeps what else it gives up.
-    has_token = any(isinstance(one, TokenKeyName) for one in (orders.custody.sealing, *orders.custody.others))
+    has_token = any(isinstance(one, TokenKeyName) for one in (orders.sources.sealing, *orders.sources.others))
     left_network = not has_token and confinement.leave_network()
     confinement.keep_memory_private()
     try:
-        master = opened(orders.custody)
+        master = open_master_keys(orders.sources)
     except MasterKeyError as refused:
         _tell(Ready(failure=str(refused)))
         sys.exit(1)

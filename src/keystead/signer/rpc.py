@@ -17,18 +17,11 @@ import msgspec
 from keystead.api import errors
 from keystead.api.errors import Internal, ServiceError
 from keystead.keys.sealing import SealBroken
-from keystead.pipeline.ports import Sealed, Signer
+from keystead.pipeline.ports import Signer
+from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 
 FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
 LENGTH_BYTES: Final = 4
-
-
-class ServerKeys(msgspec.Struct, frozen=True):
-    """What an installation keeps sealed under its master key: a constant to try it with, the server's own keys."""
-
-    check: Sealed
-    proof_key: Sealed
-    bundle_key: Sealed
 
 
 class Door(Protocol):
@@ -40,10 +33,6 @@ class Door(Protocol):
         Raises WrongMasterKey if none opens the check value, SealBroken if none opens the others.
         """
         ...
-
-
-class WrongMasterKey(SealBroken):
-    """The master key is not the one under which the installation's values are sealed."""
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):

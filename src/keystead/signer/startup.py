@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.keys.custody import Custody
+from keystead.keys.master_key_source import MasterKeySources
 
 
 class Orders(msgspec.Struct, frozen=True):
     """What the process is told at its start. `service`: who started it, and with its children may connect."""
 
-    custody: Custody
+    sources: MasterKeySources
     listener: int
     service: int
 

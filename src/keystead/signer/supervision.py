@@ -21,8 +21,8 @@ from typing import Final, Self
 
 import msgspec
 
-from keystead.keys.custody import Custody
 from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import MasterKeySources
 from keystead.signer.startup import Orders, Ready
 
 logger = logging.getLogger("keystead")
@@ -39,8 +39,8 @@ class SignerProcess:
     Its start takes a while, in which there is other work to do: `wait_until_ready` is called when that is done.
     """
 
-    def __init__(self, custody: Custody) -> None:
-        self._custody = custody
+    def __init__(self, sources: MasterKeySources) -> None:
+        self._sources = sources
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._watch = threading.Thread(target=self._keep_alive, name="signer-watch", daemon=True)
@@ -91,7 +91,7 @@ class SignerProcess:
             env={name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")},
         )
         assert process.stdin is not None
-        orders = Orders(custody=self._custody, listener=self._listener.fileno(), service=os.getpid())
+        orders = Orders(sources=self._sources, listener=self._listener.fileno(), service=os.getpid())
         with contextlib.suppress(BrokenPipeError):  # it is dead already, which is found out when it should be ready
             process.stdin.write(msgspec.json.encode(orders) + b"\n")
             process.stdin.flush()

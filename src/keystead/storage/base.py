@@ -15,7 +15,7 @@ from typing import Any
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.address_forms import possible_forms
+from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import DataKey, Organization, Sealed, Version
@@ -26,7 +26,7 @@ from keystead.storage import rows
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.promises import Hold, Pending, Settled
 from keystead.storage.statements import Reads, Statement
-from keystead.storage.steps import Revaluation, Rows
+from keystead.storage.write_set import SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value that names the organization the instance was founded with."""
@@ -203,19 +203,19 @@ class DatabaseStore(ABC):
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
         found = await self._select(self._reads.interface_texts, organization_id=organization_id)
-        return {interface_id: rows.text_from(text) for interface_id, text in found}
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
         found = await self._select(
             self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
         )
-        return rows.text_from(found[0][0]) if found else None
+        return str(found[0][0], "utf-8") if found else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         found = await self._select(
             self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
         )
-        return {interface_id: rows.text_from(text) for interface_id, text in found}
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         found = await self._accounts_with_address(organization_id, address)
@@ -293,18 +293,30 @@ class DatabaseStore(ABC):
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
 
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        found = await self._select(
+            self._reads.held_by_siblings,
+            parent_id=parent_id,
+            organization_id=organization_id,
+            kind=kind.value,
+            values=self._listed(values),
+        )
+        return [value for (value,) in found]
+
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
         cursor = page.before or page.after
         # Any of the parent's will do: by when the next page is asked for, the value may have led elsewhere.
         if cursor is not None and not await self._select(
-            self._reads.has_suborganization, organization_id=parent_id, id=cursor
+            self._reads.has_suborganization, parent_id=parent_id, id=cursor
         ):
             return None
-        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_found
+        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_with_value
         statement = pages.below if page.before else pages.above
-        place = {"organization_id": parent_id, "cursor": cursor or _LOWEST, "limit": page.limit}
+        place = {"parent_id": parent_id, "cursor": cursor or _LOWEST, "limit": page.limit}
         if found_by is None:
             found = {row[0] for row in await self._select(statement, **place)}
         else:
@@ -326,22 +338,22 @@ class DatabaseStore(ABC):
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
-        revaluation = Revaluation(name, before, after)
-        written = Rows([], [], revaluation=revaluation)
+        swap = SettingSwap(name, before, after)
+        written = WriteSet([], [], setting_swap=swap)
         return await self._promise(_promised("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
         """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
-        found = await self._select(self._reads.data_key_page, cursor=page.after or _LOWEST, limit=page.limit)
+        found = await self._select(self._reads.data_keys_above, cursor=page.after or _LOWEST, limit=page.limit)
         return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
 
-    async def schema_revision(self) -> str | None:
-        """Which migration the tables are at; None if there are none."""
+    async def schema_version(self) -> int:
+        """The number of the last migration that the tables had; 0 if there are no tables."""
         try:
-            found = await self._select(self._reads.schema_revision)
+            found = await self._select(self._reads.schema_version)
         except NotMigrated:
-            return None
-        return found[0][0] if found else None
+            return 0
+        return int(found[0][0]) if found else 0
 
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))
@@ -364,7 +376,7 @@ def _pending(commit: Commit) -> Pending:
     return _promised(commit.organization_id, rows.of_commit(commit), afterwards)
 
 
-def _promised(organization_id: str, written: Rows, afterwards: tuple[Organization, ...]) -> Pending:
+def _promised(organization_id: str, written: WriteSet, afterwards: tuple[Organization, ...]) -> Pending:
     return Pending(organization_id, written, afterwards, asyncio.get_running_loop().create_future())
 
 

@@ -10,19 +10,13 @@ from operator import itemgetter
 
 import msgspec
 
-from keystead.storage.steps import Move, Revaluation, Revision, Row, Rows, WalletContents
+from keystead.storage.tables import TABLES
+from keystead.storage.write_set import ActivitySwap, Row, SettingSwap, VersionSwap, WalletContents, WriteSet
 
-KEY_LENGTHS = {
-    "shared_body": 2,
-    "record": 3,
-    "interface_text": 2,
-    "wallet_account": 2,
-    "sealed_secret": 3,
-    "lookup": 5,
-}
-"""Tables in which a later commit may repeat, replace or delete what an earlier one wrote: how long the keys are."""
+KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
+"""Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
-_SORTED_BY = {"activity": itemgetter(0, 2), "shared_body": itemgetter(0, 1)}
+_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
 """Tables whose rows are written under no lock of their organization: the columns by which another insert of the
 same row waits for this one."""
 
@@ -30,73 +24,75 @@ same row waits for this one."""
 class Group(msgspec.Struct, frozen=True):
     """What one transaction writes: at most one step per organization and per activity, and each row once.
 
-    Steps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
-    process locks them in this order, so that no two transactions wait for each other. `gone` are keys of rows to
+    Steps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
+    process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
     delete; none of them is in `rows`.
     """
 
-    moves: list[Move]
-    revisions: list[Revision]
+    version_swaps: list[VersionSwap]
+    activity_swaps: list[ActivitySwap]
     rows: dict[str, list[Row]]
-    gone: dict[str, list[Row]]
-    dissolved: list[str]
-    emptied: list[WalletContents]
-    revaluations: list[Revaluation]
+    deleted: dict[str, list[Row]]
+    deleted_organizations: list[str]
+    emptied_wallets: list[WalletContents]
+    setting_swaps: list[SettingSwap]
 
 
-def gather(commits: Iterable[Rows]) -> Group | None:
-    """The commits as one group, or None if they cannot all hold: one does not begin where the one before it ends.
+def gather(commits: Iterable[WriteSet]) -> Group | None:
+    """The write sets as one group. None if they cannot all succeed: one does not begin where the one before it
+    ends.
 
-    A chain of moves of one organization, each beginning where the one before ended, is one move from its first
-    version to its last: inside a transaction nobody sees the versions between. For the same reason only the last
-    state of a record, a text or a look-up is written. Activities do not chain: who revises one has read it.
+    Swaps of one organization's version that follow each other become one swap from the first version to the
+    last: no other transaction sees the versions between. For the same reason only the last state of a record, a
+    text or a look-up is written. Swaps of one activity are not merged: each is decided on the activity that was
+    read.
     """
-    moves: dict[Row, Move] = {}
-    revisions: dict[Row, Revision] = {}
-    revaluations: dict[Row, Revaluation] = {}
+    version_swaps: dict[Row, VersionSwap] = {}
+    activity_swaps: dict[Row, ActivitySwap] = {}
+    setting_swaps: dict[Row, SettingSwap] = {}
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
-    dissolved: list[str] = []
-    emptied: list[WalletContents] = []
+    deleted_organizations: list[str] = []
+    emptied_wallets: list[WalletContents] = []
     for commit in commits:
-        if (move := commit.move) is not None:
-            if (earlier := moves.get(move.key())) is not None:
-                if earlier.after != move.before or move.organization_id in dissolved:
+        if (version_swap := commit.version_swap) is not None:
+            if (earlier := version_swaps.get(version_swap.key())) is not None:
+                if earlier.after != version_swap.before or version_swap.organization_id in deleted_organizations:
                     return None
-                move = Move(move.organization_id, earlier.before, move.after)
-            moves[move.key()] = move
-        if (revision := commit.revision) is not None:
-            if revision.key() in revisions:
+                version_swap = VersionSwap(version_swap.organization_id, earlier.before, version_swap.after)
+            version_swaps[version_swap.key()] = version_swap
+        if (activity_swap := commit.activity_swap) is not None:
+            if activity_swap.key() in activity_swaps:
                 return None
-            revisions[revision.key()] = revision
-        if (revaluation := commit.revaluation) is not None:
-            if revaluation.key() in revaluations:
+            activity_swaps[activity_swap.key()] = activity_swap
+        if (setting_swap := commit.setting_swap) is not None:
+            if setting_swap.key() in setting_swaps:
                 return None
-            revaluations[revaluation.key()] = revaluation
-        for place in commit.gone:
+            setting_swaps[setting_swap.key()] = setting_swap
+        for place in commit.deleted:
             last[place] = None
         for table, row in commit.rows:
             if table in KEY_LENGTHS:
                 last[table, row[: KEY_LENGTHS[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
-        dissolved.extend(commit.dissolved)
-        emptied.extend(commit.emptied)
-    gone: dict[str, list[Row]] = {}
+        deleted_organizations.extend(commit.deleted_organizations)
+        emptied_wallets.extend(commit.emptied_wallets)
+    deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
-            gone.setdefault(table, []).append(key)
+            deleted.setdefault(table, []).append(key)
         else:
             rows.setdefault(table, []).append(last_row)
     for table, key_of in _SORTED_BY.items():
         if table in rows:
             rows[table].sort(key=key_of)
     return Group(
-        [moves[key] for key in sorted(moves)],
-        [revisions[key] for key in sorted(revisions)],
+        [version_swaps[key] for key in sorted(version_swaps)],
+        [activity_swaps[key] for key in sorted(activity_swaps)],
         rows,
-        gone,
-        dissolved,
-        emptied,
-        [revaluations[key] for key in sorted(revaluations)],
+        deleted,
+        deleted_organizations,
+        emptied_wallets,
+        [setting_swaps[key] for key in sorted(setting_swaps)],
     )

@@ -55,7 +55,7 @@ class PostgresHolder:
         self._settle(hold.end(outcome))
 
     async def _ordered(self, connection: Any, hold: Hold) -> CommitOutcome:
-        await connection.execute(self._statements.move.locked.sql, [hold.organization_id])
+        await connection.execute(self._statements.swap_version.locked.sql, [hold.organization_id])
         hold.enter()
         pending = await asyncio.wrap_future(hold.order)
         group = gather([pending.rows]) if pending is not None else None

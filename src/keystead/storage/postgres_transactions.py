@@ -21,7 +21,7 @@ import asyncpg
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.groups import Group
 from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.steps import IF_SKIPPED, Move, Revaluation, Revision
+from keystead.storage.write_set import IF_SKIPPED, ActivitySwap, SettingSwap, VersionSwap
 
 
 async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
@@ -46,9 +46,9 @@ async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome
 async def write(connection: Any, sql: PostgresStatements, group: Group) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
     for swap, steps in (
-        (sql.move, group.moves),
-        (sql.revise, group.revisions),
-        (sql.revalue, group.revaluations),
+        (sql.swap_version, group.version_swaps),
+        (sql.swap_activity, group.activity_swaps),
+        (sql.swap_setting, group.setting_swaps),
     ):
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
@@ -57,18 +57,18 @@ async def write(connection: Any, sql: PostgresStatements, group: Group) -> Commi
             status = await connection.execute(insert, *zip(*rows, strict=True))
             if table in IF_SKIPPED and _count(status) != len(rows):
                 return IF_SKIPPED[table]
-    for table, keys in group.gone.items():
+    for table, keys in group.deleted.items():
         await connection.executemany(sql.deletions[table], keys)
-    for contents in group.emptied:
-        for statement in sql.wallet_emptying:
+    for contents in group.emptied_wallets:
+        for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
-    for organization_id in group.dissolved:
-        for each in sql.dissolution:
+    for organization_id in group.deleted_organizations:
+        for each in sql.delete_organization:
             await connection.execute(each, organization_id)
     return CommitOutcome.COMMITTED
 
 
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[Move | Revaluation | Revision]) -> bool:
+async def _swapped(connection: Any, swap: Swap, steps: Sequence[VersionSwap | SettingSwap | ActivitySwap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1

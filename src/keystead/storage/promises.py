@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.steps import Rows
+from keystead.storage.write_set import WriteSet
 
 HOLD_S = 2.0
 """How long an organization is held for somebody to decide on it: others wait meanwhile."""
@@ -24,7 +24,7 @@ class Pending(msgspec.Struct, frozen=True):
     """A commit handed in: whose turn it is in, its rows, what the cache may keep of it, and who waits."""
 
     organization_id: str
-    rows: Rows
+    rows: WriteSet
     afterwards: tuple[Organization, ...]
     future: asyncio.Future[CommitOutcome]
 

@@ -24,7 +24,7 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
-from keystead.chains.address_forms import stored_form
+from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -52,8 +52,7 @@ from keystead.organizations.organization import (
 )
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
-from keystead.storage.packing import packed, unpacked
-from keystead.storage.steps import Move, Revision, Row, Rows, WalletContents
+from keystead.storage.write_set import ActivitySwap, Row, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
 _record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
@@ -69,8 +68,8 @@ _COLUMNS_OF_VOTES = 9
 """How many of them follow those of the activity in a row of both."""
 
 
-class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What evaluations have in common that found the same."""
+class _Findings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of an evaluation that others share: everything but its ids and its time."""
 
     verdict: str
     rule: str
@@ -78,26 +77,26 @@ class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
     policy_evaluations: tuple[PolicyOutcome, ...] = ()
 
 
-_judgement_decoder = msgspec.json.Decoder(_Judgement)
+_findings_decoder = msgspec.json.Decoder(_Findings)
 
 
-def of_commit(commit: Commit) -> Rows:
+def of_commit(commit: Commit) -> WriteSet:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    move = revision = None
+    version_swap = activity_swap = None
     rows: list[tuple[str, Row]] = []
-    gone: list[tuple[str, Row]] = []
+    deleted: list[tuple[str, Row]] = []
     activity, change, founding = commit.activity, commit.change, commit.founding
     if change is not None:
         assert change.before is not None, "an organization is founded by `founding`"
-        move = Move(change.after.id, change.before, change.after.version)
+        version_swap = VersionSwap(change.after.id, change.before, change.after.version)
         rows.extend(_change_rows(change))
-        gone.extend(_gone(change))
+        deleted.extend(_gone(change))
     if founding is not None:
         rows.append(("organization", _organization_row(founding.after)))
         rows.extend(_change_rows(founding))
     if activity is not None:
         if activity.revision:
-            revision = Revision(
+            activity_swap = ActivitySwap(
                 activity.organization_id, activity.id, activity.revision - 1, _activity_changes(activity)
             )
         else:
@@ -109,7 +108,14 @@ def of_commit(commit: Commit) -> Rows:
         rows.extend(_evaluation_rows(evaluation))
     is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
     emptied = () if change is None else tuple(_emptied(change))
-    return Rows(rows, gone, move, revision, (commit.organization_id,) if is_dissolved else (), emptied)
+    return WriteSet(
+        rows,
+        deleted,
+        version_swap,
+        activity_swap,
+        (commit.organization_id,) if is_dissolved else (),
+        emptied,
+    )
 
 
 def of_founding(
@@ -117,7 +123,7 @@ def of_founding(
     attachments: Iterable[Attachment],
     lookups: Iterable[Lookup],
     instance: Mapping[str, bytes],
-) -> Rows:
+) -> WriteSet:
     """The rows that make an empty database an instance with its first organization."""
     founding = OrganizationChange(
         before=None,
@@ -129,7 +135,7 @@ def of_founding(
     rows: list[tuple[str, Row]] = [("instance", item) for item in instance.items()]
     rows.append(("organization", _organization_row(organization)))
     rows.extend(_change_rows(founding))
-    return Rows(rows, [])
+    return WriteSet(rows, [])
 
 
 def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
@@ -187,7 +193,7 @@ def _activity_row(activity: Activity) -> Row:
         activity.type,
         activity.submitter_id,
         activity.created_at_ms,
-        packed(activity.request),
+        activity.request,
         *_activity_changes(activity),
     )
 
@@ -208,8 +214,8 @@ def _activity_changes(activity: Activity) -> Row:
 
 def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
     message = vote.message.encode()
-    voter = _shared_body_row(activity.organization_id, vote.user)
-    yield "shared_body", voter
+    voter = _snapshot_row(activity.organization_id, vote.user)
+    yield "snapshot", voter
     yield (
         "vote",
         (
@@ -218,7 +224,7 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
             vote.user_id,
             vote.id,
             str(vote.selection),
-            None if message == activity.request else packed(message),
+            None if message == activity.request else message,
             vote.public_key,
             vote.signature,
             vote.scheme,
@@ -229,9 +235,9 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
 
 
 def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
-    found = _Judgement(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
-    judgement = _shared_body_row(evaluation.organization_id, found)
-    yield "shared_body", judgement
+    findings = _Findings(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
+    snapshot = _snapshot_row(evaluation.organization_id, findings)
+    yield "snapshot", snapshot
     yield (
         "policy_evaluation",
         (
@@ -240,12 +246,12 @@ def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
             evaluation.id,
             evaluation.vote_id,
             evaluation.created_at.epoch_ms,
-            judgement[1],
+            snapshot[1],
         ),
     )
 
 
-def _shared_body_row(organization_id: str, value: User | _Judgement) -> Row:
+def _snapshot_row(organization_id: str, value: User | _Findings) -> Row:
     body = _encode(value)
     return (organization_id, hashlib.sha256(body).digest(), body)
 
@@ -255,7 +261,7 @@ def _attachment_row(
 ) -> tuple[str, Row]:
     match attachment:
         case InterfaceText(contract_interface_id, text):
-            return "interface_text", (organization_id, contract_interface_id, packed(text.encode()))
+            return "interface_text", (organization_id, contract_interface_id, text.encode())
         case NewAccount(account, normalized_path):
             return "wallet_account", _account_row(organization_id, account, normalized_path, exported=False)
         case ChangedAccount(account, normalized_path, exported):
@@ -300,7 +306,7 @@ def data_key_from(body: bytes) -> DataKey:
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:
     organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
-    found = _judgement_decoder.decode(body)
+    found = _findings_decoder.decode(body)
     return Evaluation(
         id=evaluation_id,
         activity_id=activity_id,
@@ -312,11 +318,6 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
         rule=found.rule,
         policy_ids=found.policy_ids,
     )
-
-
-def text_from(kept: bytes) -> str:
-    """An interface's text."""
-    return unpacked(kept).decode()
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:
@@ -349,7 +350,7 @@ def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
         user=_voter_decoder.decode(voter),
         activity_id=activity.id,
         selection=VoteSelection(selection),
-        message=(activity.request if message is None else unpacked(message)).decode(),
+        message=(activity.request if message is None else message).decode(),
         public_key=public_key,
         signature=signature,
         scheme=scheme,
@@ -382,7 +383,7 @@ def _activity_from(row: Sequence[Any]) -> Activity:
         type=activity_type,
         status=ActivityStatus(status),
         fingerprint=fingerprint,
-        request=unpacked(request),
+        request=request,
         result=_result_decoder.decode(result),
         votes=(),
         app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),

@@ -12,11 +12,6 @@ from pathlib import Path
 from keystead.api.errors import Unavailable
 from keystead.storage.base import NotMigrated, unavailable
 
-# Of each value that is neither text nor a number, the driver asks whether it adapts itself, and is told by an
-# exception: that takes longer than copying the value. These it does not ask.
-sqlite3.register_adapter(bytes, bytearray)
-sqlite3.register_adapter(type(None), lambda _: None)
-
 _PAGES_UNTIL_CHECKPOINT = 4000
 _LOOK_AGAIN_S = 0.001
 

@@ -26,7 +26,7 @@ from keystead.storage.groups import Group, gather
 from keystead.storage.promises import Hold, Pending, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements
-from keystead.storage.steps import IF_SKIPPED, Row
+from keystead.storage.write_set import IF_SKIPPED, Row
 
 _GROUP_MAX = 256
 """So many commits that share a transaction are not joined by more: the first would wait for ever more."""
@@ -159,9 +159,9 @@ class SqliteWriter:
     def _write(self, connection: sqlite3.Connection, group: Group) -> CommitOutcome:
         sql = self._statements
         for statement, steps in (
-            (sql.move, group.moves),
-            (sql.revise, group.revisions),
-            (sql.revalue, group.revaluations),
+            (sql.swap_version, group.version_swaps),
+            (sql.swap_activity, group.activity_swaps),
+            (sql.swap_setting, group.setting_swaps),
         ):
             for step in steps:
                 if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
@@ -171,13 +171,13 @@ class SqliteWriter:
                 inserted = _insert(connection, inserts, rows)
                 if inserted != len(rows) and table in IF_SKIPPED:
                     return IF_SKIPPED[table]
-        for table, keys in group.gone.items():
+        for table, keys in group.deleted.items():
             connection.executemany(sql.deletions[table], keys)
-        for contents in group.emptied:
-            for statement in sql.wallet_emptying:
+        for contents in group.emptied_wallets:
+            for statement in sql.empty_wallet:
                 connection.execute(statement.sql, statement.arguments(contents.parameters()))
-        for organization_id in group.dissolved:
-            for each in sql.dissolution:
+        for organization_id in group.deleted_organizations:
+            for each in sql.delete_organization:
                 connection.execute(each, (organization_id,))
         return CommitOutcome.COMMITTED
 

@@ -10,6 +10,8 @@ import binascii
 import hashlib
 from typing import Final
 
+from keystead.primitives.keccak import keccak256
+
 BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 RIPPLE_ALPHABET: Final = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
@@ -28,6 +30,21 @@ def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
         number, digit = divmod(number, 58)
         digits = alphabet[digit] + digits
     return alphabet[0] * (len(data) - len(data.lstrip(b"\0"))) + digits
+
+
+def base58_decoded(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
+    """The bytes of base 58 without checksum; None for other letters, and for more than `bytes_max` bytes."""
+    if len(text) > bytes_max * 7 // 5 + 1:  # a letter carries less than six bits: 256 is 58 to the power of 1.37
+        return None
+    number = 0
+    for letter in text:
+        digit = alphabet.find(letter)
+        if digit < 0:
+            return None
+        number = number * 58 + digit
+    zeros = len(text) - len(text.lstrip(alphabet[0]))
+    data = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)
+    return data if len(data) <= bytes_max else None
 
 
 def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
@@ -49,6 +66,15 @@ def segwit(prefix: str, version: int, program: bytes) -> str:
     """The address of a witness program: bech32 for version 0, bech32m for those after it (BIP-350)."""
     constant = _BECH32M_CONSTANT if version else _BECH32_CONSTANT
     return _bech32(prefix, [version, *_groups_of_five(program)], constant)
+
+
+def eip55(digits: str) -> str:
+    """40 hex digits in lower case, with their letters cased as checksum: upper where the keccak-256 of the text has
+    a hex digit above 7."""
+    digest = keccak256(digits.encode()).hex()
+    return "".join(
+        letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)
+    )
 
 
 def crc16(data: bytes) -> int:

@@ -1,0 +1,1 @@
+"""Bitcoin: PSBTs, scripts, digests."""

@@ -1,0 +1,159 @@
+"""Bitcoin's serialization, read strictly: nothing behind a transaction, every length in its shortest form.
+
+Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts mean (`bitcoin_scripts`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from keystead.chains.transaction import unparsable
+
+SATOSHIS_MAX: Final = 21_000_000 * 100_000_000
+
+_LONGER_SIZES = {0xFD: (2, 0xFD), 0xFE: (4, 0x1_0000), 0xFF: (8, 0x1_0000_0000)}
+
+
+class Input(msgspec.Struct, frozen=True):
+    """`txid` in the order of the wire, which is the reverse of how it is shown."""
+
+    txid: bytes
+    vout: int
+    sequence: int
+
+    @property
+    def outpoint(self) -> bytes:
+        return self.txid + self.vout.to_bytes(4, "little")
+
+
+class Output(msgspec.Struct, frozen=True):
+    satoshis: int
+    script: bytes
+
+    def serialized(self) -> bytes:
+        return self.satoshis.to_bytes(8, "little") + sized(self.script)
+
+
+class Transaction(msgspec.Struct, frozen=True):
+    """Without its input scripts and witnesses. `version` is the unsigned reading of its four bytes."""
+
+    version: int
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    locktime: int
+
+
+class Reader:
+    """Reads from the front of `data`. Raises InvalidRequest, naming `what` is read."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self.data = data
+        self.at = 0
+        self._what = what
+
+    def refuse(self, why: str) -> Exception:
+        return unparsable(f"{self._what}: {why}")
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.data) - self.at:
+            raise self.refuse(f"ends at byte {len(self.data)} although {size} more were to come at {self.at}")
+        taken = self.data[self.at : self.at + size]
+        self.at += size
+        return taken
+
+    def unsigned(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little")
+
+    def compact_size(self) -> int:
+        first = self.unsigned(1)
+        if first not in _LONGER_SIZES:
+            return first
+        size, least = _LONGER_SIZES[first]
+        value = self.unsigned(size)
+        if value < least:
+            raise self.refuse(f"a length at byte {self.at - size - 1} is not in its shortest form")
+        return value
+
+    def sized(self) -> bytes:
+        return self.take(self.compact_size())
+
+    def output(self) -> Output:
+        satoshis = self.unsigned(8)
+        if satoshis > SATOSHIS_MAX:
+            raise self.refuse(f"{satoshis} satoshis are more than there are")
+        return Output(satoshis, self.sized())
+
+    def finish(self) -> None:
+        if self.at != len(self.data):
+            raise self.refuse(f"{len(self.data) - self.at} bytes behind its end")
+
+
+def compact_size(value: int) -> bytes:
+    if value < 0xFD:
+        return bytes([value])
+    marker, size = next((marker, size) for marker, (size, _) in _LONGER_SIZES.items() if value < 1 << 8 * size)
+    return bytes([marker]) + value.to_bytes(size, "little")
+
+
+def sized(data: bytes) -> bytes:
+    return compact_size(len(data)) + data
+
+
+def double_sha256(data: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(data).digest()).digest()
+
+
+def read_unsigned(data: bytes) -> Transaction:
+    """The transaction that a PSBT is about: in the old serialization, no input script filled in (BIP-174)."""
+    reader = Reader(data, "the unsigned transaction")
+    version = reader.unsigned(4)
+    count = reader.compact_size()
+    if not count:
+        raise reader.refuse("no inputs; or it is written with witnesses, which do not belong there")
+    inputs = []
+    for number in range(count):
+        inputs.append(_input(reader))
+        if inputs[-1][1]:
+            raise reader.refuse(f"the script of input {number} is not empty")
+    outputs = [reader.output() for _ in range(reader.compact_size())]
+    locktime = reader.unsigned(4)
+    reader.finish()
+    if not outputs:
+        raise reader.refuse("no outputs")
+    if len({made.outpoint for made, _ in inputs}) != len(inputs):
+        raise reader.refuse("an output is spent twice")
+    return Transaction(version, tuple(made for made, _ in inputs), tuple(outputs), locktime)
+
+
+def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[Output, ...]]:
+    """The id, in the order of the wire, and the outputs of a transaction with or without witnesses (BIP-144)."""
+    reader = Reader(data, what)
+    reader.take(4)
+    witnesses = data[4:6] == b"\0\x01"
+    if witnesses:
+        reader.take(2)
+    body = reader.at
+    inputs = reader.compact_size()
+    for _ in range(inputs):
+        _input(reader)
+    outputs = tuple(reader.output() for _ in range(reader.compact_size()))
+    body_end = reader.at
+    if not inputs or not outputs:
+        raise reader.refuse("no inputs or no outputs")
+    if witnesses:
+        stacks = [[reader.sized() for _ in range(reader.compact_size())] for _ in range(inputs)]
+        if not any(stacks):
+            raise reader.refuse("it announces witnesses and has none")
+    locktime = reader.take(4)
+    reader.finish()
+    return double_sha256(data[:4] + data[body:body_end] + locktime), outputs
+
+
+def _input(reader: Reader) -> tuple[Input, bytes]:
+    """An input and its script."""
+    txid, vout = reader.take(32), reader.unsigned(4)
+    script = reader.sized()
+    return Input(txid, vout, reader.unsigned(4)), script

@@ -1,0 +1,184 @@
+"""Partially signed Bitcoin transactions, version 0 (BIP-174, 371): maps of records, kept byte for byte.
+
+Here: reading the maps, what single records hold, writing a record into an input's map. Nothing is written anew that
+was there before, so fields of any meaning survive. Not here: which inputs are signed, and how (`bitcoin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+from keystead.chains.bitcoin.encoding import (
+    Output,
+    Reader,
+    Transaction,
+    read_previous,
+    read_unsigned,
+    sized,
+)
+from keystead.chains.transaction import unparsable
+
+_MAGIC: Final = b"psbt\xff"
+_GLOBAL_TRANSACTION, _GLOBAL_VERSION = b"\x00", b"\xfb"
+
+TRANSACTION_BYTES_MAX: Final = 100_000
+"""Of the unsigned transaction: nodes relay no more than 400,000 units of weight, four for each of these bytes."""
+
+
+class Field(IntEnum):
+    """The types of an input's records, as far as signing looks at them."""
+
+    NON_WITNESS_UTXO = 0x00
+    WITNESS_UTXO = 0x01
+    PARTIAL_SIG = 0x02
+    SIGHASH_TYPE = 0x03
+    REDEEM_SCRIPT = 0x04
+    WITNESS_SCRIPT = 0x05
+    FINAL_SCRIPTSIG = 0x07
+    FINAL_SCRIPTWITNESS = 0x08
+    TAP_KEY_SIG = 0x13
+    TAP_SCRIPT_SIG = 0x14
+    TAP_LEAF_SCRIPT = 0x15
+    TAP_MERKLE_ROOT = 0x18
+
+
+_KEYLESS = frozenset(Field) - {Field.PARTIAL_SIG, Field.TAP_SCRIPT_SIG, Field.TAP_LEAF_SCRIPT}
+
+# Fields of version 2 only, which version 0 must not have (BIP-370).
+_GLOBAL_LATER = range(0x02, 0x07)
+_INPUT_LATER = range(0x0E, 0x13)
+_OUTPUT_LATER = range(0x03, 0x05)
+
+
+class _Map(msgspec.Struct, frozen=True):
+    """Values by full key, and where each record begins and ends in the PSBT; `end` is that of the separator."""
+
+    values: Mapping[bytes, bytes]
+    spans: Mapping[bytes, tuple[int, int]]
+    end: int
+
+
+class PsbtInput:
+    """The records of one input. `number` counts from 0."""
+
+    def __init__(self, number: int, records: _Map) -> None:
+        self.number = number
+        self._records = records
+
+    def refuse(self, why: str) -> Exception:
+        return unparsable(f"input {self.number}: {why}")
+
+    def get(self, field: Field) -> bytes | None:
+        """The value of a field that can occur once."""
+        return self._records.values.get(bytes([field]))
+
+    def has(self, field: Field) -> bool:
+        return any(key[0] == field for key in self._records.values)
+
+    def check_keys(self) -> None:
+        for key in self._records.values:
+            if key[0] in _KEYLESS and len(key) != 1:
+                raise self.refuse(f"field {Field(key[0]).name.lower()} has key data")
+            if key[0] == Field.PARTIAL_SIG and len(key) not in (34, 66):
+                raise self.refuse("the key of a partial signature is no public key")
+
+    def place(self, key: bytes) -> tuple[int, int]:
+        """The stretch of the PSBT that a record of this key replaces; if it is new, an empty one, by order."""
+        spans = self._records.spans
+        if key in spans:
+            return spans[key]
+        at = min((start for known, (start, _) in spans.items() if known > key), default=self._records.end)
+        return at, at
+
+
+class Psbt(msgspec.Struct, frozen=True):
+    """`spent`: what each input spends, as the PSBT says. A txid vouches for it only where the whole previous
+    transaction is given; for SegWit inputs the signature does."""
+
+    data: bytes
+    transaction: Transaction
+    inputs: tuple[PsbtInput, ...]
+    spent: tuple[Output, ...]
+
+    def with_records(self, records: Mapping[int, tuple[bytes, bytes]]) -> bytes:
+        """The PSBT with one more record, key and value, in the map of each of these inputs."""
+        written, at = [], 0
+        for number in sorted(records):
+            key, value = records[number]
+            start, end = self.inputs[number].place(key)
+            written += [self.data[at:start], sized(key), sized(value)]
+            at = end
+        return b"".join([*written, self.data[at:]])
+
+
+def read_psbt(data: bytes) -> Psbt:
+    """Raises InvalidRequest unless this is a PSBT of version 0, read whole, that tells what each input spends."""
+    if not data.startswith(_MAGIC):
+        raise unparsable("not a PSBT: it does not begin with 70736274ff")
+    reader = Reader(data, "the PSBT")
+    reader.take(len(_MAGIC))
+    overall = _read_map(reader, "the global map", _GLOBAL_LATER)
+    if int.from_bytes(overall.values.get(_GLOBAL_VERSION, b""), "little"):
+        raise unparsable("only version 0 of PSBT is supported")
+    unsigned = overall.values.get(_GLOBAL_TRANSACTION)
+    if unsigned is None:
+        raise unparsable("the global map: no unsigned transaction")
+    if len(unsigned) > TRANSACTION_BYTES_MAX:
+        raise unparsable(
+            f"the unsigned transaction: {len(unsigned)} bytes, at most {TRANSACTION_BYTES_MAX} are allowed"
+        )
+    transaction = read_unsigned(unsigned)
+    inputs = tuple(
+        PsbtInput(number, _read_map(reader, f"input {number}", _INPUT_LATER))
+        for number in range(len(transaction.inputs))
+    )
+    for number in range(len(transaction.outputs)):
+        _read_map(reader, f"output {number}", _OUTPUT_LATER)
+    reader.finish()
+    for each in inputs:
+        each.check_keys()
+    return Psbt(data, transaction, inputs, tuple(_spent(each, transaction) for each in inputs))
+
+
+def _read_map(reader: Reader, what: str, later: range) -> _Map:
+    values: dict[bytes, bytes] = {}
+    spans: dict[bytes, tuple[int, int]] = {}
+    while True:
+        start = reader.at
+        key = reader.sized()
+        if not key:
+            return _Map(values, spans, start)
+        value = reader.sized()
+        if key in values:
+            raise unparsable(f"{what}: the key {key[:40].hex()} occurs twice")
+        if key[0] in later:
+            raise unparsable(f"{what}: field {key[0]:#04x} is of version 2; only version 0 of PSBT is supported")
+        values[key], spans[key] = value, (start, reader.at)
+
+
+def _spent(each: PsbtInput, transaction: Transaction) -> Output:
+    """The output that an input spends, by the previous transaction or the witness's word; both must agree."""
+    spends = transaction.inputs[each.number]
+    told = []
+    if (witness_utxo := each.get(Field.WITNESS_UTXO)) is not None:
+        reader = Reader(witness_utxo, f"input {each.number}: witness_utxo")
+        told.append(reader.output())
+        reader.finish()
+    if (non_witness_utxo := each.get(Field.NON_WITNESS_UTXO)) is not None:
+        txid, outputs = read_previous(non_witness_utxo, f"input {each.number}: non_witness_utxo")
+        if txid != spends.txid:
+            raise each.refuse(
+                f"non_witness_utxo is transaction {txid[::-1].hex()}, but {spends.txid[::-1].hex()} is spent"
+            )
+        if spends.vout >= len(outputs):
+            raise each.refuse(f"output {spends.vout} is spent of a transaction that has {len(outputs)}")
+        told.append(outputs[spends.vout])
+    if not told:
+        raise each.refuse("neither witness_utxo nor non_witness_utxo says what it spends, so the fee is unknown")
+    if told[0] != told[-1]:
+        raise each.refuse("witness_utxo and non_witness_utxo contradict each other")
+    return told[0]

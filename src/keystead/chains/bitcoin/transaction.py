@@ -1,0 +1,253 @@
+"""Bitcoin: the inputs of a PSBT that one account signs, and what policies see of its transaction.
+
+Here: which inputs are the account's own, the rules they must keep, where signatures go. The PSBT is not finalized.
+Not here: reading PSBTs (`psbt`), digests (`bitcoin_digests`), scripts and addresses (`bitcoin_scripts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from keystead.api.enums import Curve
+from keystead.api.errors import InvalidRequest
+from keystead.chains.addresses.bitcoin import Network, hash160, single_key_script
+from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.psbt import Field, Psbt, PsbtInput, read_psbt
+from keystead.chains.bitcoin.scripts import (
+    OP_CODESEPARATOR,
+    P2PKH,
+    P2SH,
+    P2TR,
+    P2WPKH,
+    P2WSH,
+    address_of,
+    kind_of,
+    network_and_kind,
+    operations,
+    p2pkh,
+    p2sh,
+    p2tr,
+    p2wpkh,
+    p2wsh,
+)
+from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
+
+_LOCKTIME_SECONDS_FROM: Final = 500_000_000
+"""A locktime below this counts blocks, from it on seconds since the epoch."""
+
+_REDEEM_SCRIPT_BYTES_MAX: Final = 520
+_WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
+
+
+class _Rules(msgspec.Struct, frozen=True):
+    """What the records of an own input of one kind must and must not have."""
+
+    must: tuple[Field, ...]
+    must_not: tuple[Field, ...]
+    sighash: int = SIGHASH_ALL
+
+
+_FINAL = (Field.FINAL_SCRIPTSIG, Field.FINAL_SCRIPTWITNESS)
+_SCRIPTS = (Field.REDEEM_SCRIPT, Field.WITNESS_SCRIPT)
+_RULES: Final[Mapping[str, _Rules]] = {
+    P2PKH: _Rules((Field.NON_WITNESS_UTXO,), (Field.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
+    P2SH: _Rules(
+        (Field.NON_WITNESS_UTXO, Field.REDEEM_SCRIPT), (Field.WITNESS_UTXO, Field.WITNESS_SCRIPT, *_FINAL)
+    ),
+    P2WPKH: _Rules((Field.WITNESS_UTXO,), (Field.NON_WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
+    P2WSH: _Rules(
+        (Field.WITNESS_UTXO, Field.WITNESS_SCRIPT), (Field.NON_WITNESS_UTXO, Field.REDEEM_SCRIPT, *_FINAL)
+    ),
+    P2TR: _Rules(
+        (Field.WITNESS_UTXO,),
+        (
+            Field.NON_WITNESS_UTXO,
+            Field.TAP_LEAF_SCRIPT,
+            Field.TAP_MERKLE_ROOT,
+            Field.TAP_SCRIPT_SIG,
+            *_SCRIPTS,
+            *_FINAL,
+        ),
+        SIGHASH_DEFAULT,
+    ),
+}
+
+
+class _Account(msgspec.Struct, frozen=True):
+    """The account that signs. `script`: what its address pays to."""
+
+    party: Party
+    kind: str
+    network: Network
+    script: bytes
+
+
+def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
+    """Read a PSBT of version 0 for an account with a Bitcoin address.
+
+    Raises InvalidRequest if it cannot be read strictly, has no input of the account, or has one of a form that is
+    not signed: nested SegWit, script paths, other sighash types.
+    """
+    require_curve(party, Curve.SECP256K1, "Bitcoin")
+    account = _account(party)
+    psbt = read_psbt(unsigned)
+    own = [each for each in psbt.inputs if _is_own(account, each, psbt)]
+    if not own:
+        raise unparsable(f"no input of {party.address or account.kind}")
+    for each in own:
+        _check_own(account, each)
+    fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
+    if fee < 0:
+        raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
+    digests = Digests(psbt.transaction, psbt.spent)
+
+    def describe(_: Mapping[str, str]) -> Description:
+        return Description({"bitcoin": {"tx": _keywords(psbt, account.network, fee)}})
+
+    def assemble(signatures: Sequence[Signature]) -> bytes:
+        return psbt.with_records(
+            {each.number: _record(account, one) for each, one in zip(own, signatures, strict=True)}
+        )
+
+    return UnsignedTransaction(
+        scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind == P2TR else SignatureScheme.ECDSA,
+        messages=tuple(_digest(account, each, psbt, digests) for each in own),
+        describe=describe,
+        assemble=assemble,
+    )
+
+
+def _account(party: Party) -> _Account:
+    found = network_and_kind(party.address_format)
+    if found is None:
+        raise InvalidRequest(
+            "invalid request: field `parameters.signWith`: Bitcoin transactions are signed with a Bitcoin address, "
+            f"not with {party.address_format or 'the id of a private key'}"
+        )
+    network, kind = found
+    return _Account(party, kind, network, _SCRIPT_OF[kind](party.compressed))
+
+
+_SCRIPT_OF: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    P2PKH: lambda key: p2pkh(hash160(key)),
+    P2SH: lambda key: p2sh(single_key_script(key)),
+    P2WPKH: lambda key: p2wpkh(hash160(key)),
+    P2WSH: lambda key: p2wsh(single_key_script(key)),
+    P2TR: p2tr,
+}
+
+
+def _is_own(account: _Account, each: PsbtInput, psbt: Psbt) -> bool:
+    """Whether an input spends what the account received.
+
+    An account of scripts also owns what pays to a script that the PSBT gives and that has its compressed key in it.
+    """
+    spent = psbt.spent[each.number].script
+    if spent == account.script:
+        return True
+    return account.kind in (P2SH, P2WSH) and kind_of(spent) == account.kind and _has_key(account, each, spent)
+
+
+def _has_key(account: _Account, each: PsbtInput, spent: bytes) -> bool:
+    key = account.party.compressed
+    redeem_script, witness_script = each.get(Field.REDEEM_SCRIPT), each.get(Field.WITNESS_SCRIPT)
+    if account.kind == P2WSH:
+        return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
+    nested = p2wpkh(hash160(key))
+    if spent == p2sh(nested):
+        return True
+    if redeem_script is None or p2sh(redeem_script) != spent:
+        return False
+    if witness_script is not None and p2wsh(witness_script) == redeem_script:
+        return key in witness_script
+    return key in redeem_script
+
+
+def _check_own(account: _Account, each: PsbtInput) -> None:
+    rules = _RULES[account.kind]
+    for field in rules.must:
+        if not each.has(field):
+            raise each.refuse(f"a {account.kind} input needs {field.name.lower()}")
+    for field in rules.must_not:
+        if each.has(field):
+            raise each.refuse(f"a {account.kind} input is not signed with {field.name.lower()}")
+    sighash = each.get(Field.SIGHASH_TYPE)
+    if sighash is not None and sighash != rules.sighash.to_bytes(4, "little"):
+        raise each.refuse(f"sighash type {sighash[:8].hex()}; {account.kind} is signed with {rules.sighash} only")
+
+
+def _digest(account: _Account, each: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
+    spent = psbt.spent[each.number].script
+    match account.kind:
+        case "P2PKH":
+            return digests.legacy(each.number, spent)
+        case "P2WPKH":
+            return digests.segwit(each.number, p2pkh(spent[2:]))
+        case "P2SH":
+            return digests.legacy(each.number, _script(each, Field.REDEEM_SCRIPT, spent))
+        case "P2WSH":
+            return digests.segwit(each.number, _script(each, Field.WITNESS_SCRIPT, spent))
+        case _:
+            return digests.taproot(each.number)
+
+
+def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:
+    """The script that an own input gives: the one paid to, and of a form whose signatures mean what they seem."""
+    script, name = each.get(field), field.name.lower()
+    assert script is not None  # as the rules say
+    legacy = field is Field.REDEEM_SCRIPT
+    limit = _REDEEM_SCRIPT_BYTES_MAX if legacy else _WITNESS_SCRIPT_BYTES_MAX
+    if len(script) > limit:
+        raise each.refuse(f"its {name} has {len(script)} bytes, at most {limit} are possible")
+    if (p2sh if legacy else p2wsh)(script) != spent:
+        raise each.refuse(f"its {name} is not the script that is paid to")
+    if legacy and kind_of(script) in (P2WPKH, P2WSH):
+        raise each.refuse(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
+    if OP_CODESEPARATOR in operations(script):
+        raise each.refuse(f"its {name} has an OP_CODESEPARATOR, which is not signed")
+    return script
+
+
+def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
+    """The key and the value of the record that a signature becomes."""
+    if account.kind == P2TR:
+        return bytes([Field.TAP_KEY_SIG]), signature.r + signature.s
+    r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
+    # Nodes relay only the lower of the two possible s (BIP-146).
+    der = encode_dss_signature(r, min(s, GROUP_ORDERS[Curve.SECP256K1] - s))
+    return bytes([Field.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
+
+
+def _keywords(psbt: Psbt, network: Network, fee: int) -> dict[str, Any]:
+    transaction = psbt.transaction
+    seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
+    return {
+        "version": str(transaction.version),
+        "inputs": [
+            {"tx_id": made.txid[::-1].hex(), "vout": made.vout, "sequence": made.sequence}
+            for made in transaction.inputs
+        ],
+        "outputs": [
+            {
+                "value": output.satoshis,
+                "script_pubkey": output.script.hex(),
+                "address": address_of(output.script, network),
+                "address_type": kind_of(output.script).lower(),
+            }
+            for output in transaction.outputs
+        ],
+        "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
+        "fee": fee,
+    }

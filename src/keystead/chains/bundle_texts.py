@@ -1,0 +1,61 @@
+"""The texts with which clients take part in exports and imports: a target key, a sealed message.
+
+Here: reading them, which needs no secret. Not here: sealing and opening (`keys.bundles`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from msgspec import Meta
+
+from keystead.api.errors import InvalidRequest
+
+MESSAGE_LENGTH_MAX: Final = 8_192
+"""Characters of a client's message. A mnemonic with the longest accepted passphrase needs about a third of it."""
+
+_POINT = re.compile(r"04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64}")
+
+
+class SealedMessage(msgspec.Struct, frozen=True, rename="camel"):
+    """The JSON in which a client sends something sealed, in hex: the encapsulated key; ciphertext and tag."""
+
+    encapped_public: Annotated[str, Meta(pattern=r"^04[0-9a-fA-F]{128}\Z")]
+    ciphertext: Annotated[str, Meta(pattern=r"^(?:[0-9a-fA-F]{2}){16,}\Z")]
+
+
+_read_message = msgspec.json.Decoder(SealedMessage).decode
+
+
+def read_target(text: str, field: str) -> bytes:
+    """The 65 bytes of a client's P-256 public key, given as the hex of 33 or 65 bytes. Raises InvalidRequest."""
+    try:
+        # `bytes.fromhex` alone would skip white space.
+        encoded = bytes.fromhex(text) if _POINT.fullmatch(text) else b""
+        point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded)
+    except ValueError:
+        raise InvalidRequest(
+            f"invalid request: field `{field}`: expected a P-256 public key, the hex of 65 bytes (uncompressed) or "
+            f"33 (compressed), not these {len(text)} characters"
+        ) from None
+    return point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+
+
+def read_message(text: str, field: str) -> tuple[bytes, bytes]:
+    """The encapsulated key (65 bytes, not yet checked to be a point) and the ciphertext of a client's message.
+
+    Raises InvalidRequest if the text is not such a message.
+    """
+    try:
+        message = _read_message(text if len(text) <= MESSAGE_LENGTH_MAX else "")
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        raise InvalidRequest(
+            f"failed to decrypt bundle: field `{field}`: expected JSON text "
+            '{"encappedPublic": hex of 65 bytes, "ciphertext": hex of at least 16 bytes} of at most '
+            f"{MESSAGE_LENGTH_MAX} characters"
+        ) from None
+    return bytes.fromhex(message.encapped_public), bytes.fromhex(message.ciphertext)

@@ -1,0 +1,1 @@
+"""Ethereum and its family: transactions, RLP, contract ABIs, typed data, Tempo."""

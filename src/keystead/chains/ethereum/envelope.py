@@ -1,0 +1,124 @@
+"""The items that transactions of Ethereum's family have in common: integers, addresses, access lists.
+
+Here: strict readers, each of which names the field it refuses. Not here: which fields a transaction has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from keystead.api.enums import AddressFormat
+from keystead.chains.addresses.formats import address as address_of
+from keystead.chains.curves import PublicKey
+from keystead.chains.ethereum import rlp
+from keystead.chains.ethereum.rlp import Item
+from keystead.chains.transaction import Party, unparsable
+from keystead.primitives.keccak import keccak256
+
+SELECTOR_BYTES: Final = 4
+"""Of calldata, the first four name the function: keccak-256 of its signature."""
+
+Reader = Callable[[Item, str], Any]
+Fields = Sequence[tuple[str, Reader]]
+
+
+def read_list(payload: bytes, what: str) -> list[Item]:
+    """The items of the list that the payload is."""
+    try:
+        items = rlp.decode(payload)
+    except rlp.NotRlp as refused:
+        raise unparsable(f"{what}: not canonical RLP: {refused}") from None
+    if isinstance(items, bytes):
+        raise unparsable(f"{what}: expected an RLP list")
+    return items
+
+
+def read_fields(items: Sequence[Item], fields: Fields) -> dict[str, Any]:
+    """Each item by the name of its field; there must be as many."""
+    return {name: read(item, name) for item, (name, read) in zip(items, fields, strict=True)}
+
+
+def integer(bits: int) -> Reader:
+    """Reads an integer of at most so many bits, without leading zeros."""
+
+    def read(item: Item, name: str) -> int:
+        if not isinstance(item, bytes):
+            raise unparsable(f"`{name}`: expected an integer, not a list")
+        if item[:1] == b"\0":
+            raise unparsable(f"`{name}`: an integer has no leading zero bytes")
+        if len(item) * 8 > bits:
+            raise unparsable(f"`{name}`: an integer of at most {bits} bits")
+        return int.from_bytes(item)
+
+    return read
+
+
+def octets(size: int) -> Reader:
+    """Reads exactly so many bytes."""
+
+    def read(item: Item, name: str) -> bytes:
+        if not isinstance(item, bytes) or len(item) != size:
+            raise unparsable(f"`{name}`: expected {size} bytes")
+        return item
+
+    return read
+
+
+address = octets(20)
+
+
+def destination(item: Item, name: str) -> bytes:
+    """An address, or nothing where a contract is created."""
+    return b"" if item == b"" else bytes(address(item, name))
+
+
+def data(item: Item, name: str) -> bytes:
+    if not isinstance(item, bytes):
+        raise unparsable(f"`{name}`: expected bytes, not a list")
+    return item
+
+
+def each(reads: Reader) -> Reader:
+    """Reads a list, each of its items by `reads`."""
+
+    def read(item: Item, name: str) -> list[Any]:
+        if isinstance(item, bytes):
+            raise unparsable(f"`{name}`: expected a list")
+        return [reads(one, f"{name}[{index}]") for index, one in enumerate(item)]
+
+    return read
+
+
+def record(**fields: Reader) -> Reader:
+    """Reads a list with one item for each field."""
+
+    def read(item: Item, name: str) -> dict[str, Any]:
+        if isinstance(item, bytes) or len(item) != len(fields):
+            raise unparsable(f"`{name}`: expected a list of {len(fields)} items: {', '.join(fields)}")
+        return {key: reads(one, f"{name}.{key}") for one, (key, reads) in zip(item, fields.items(), strict=True)}
+
+    return read
+
+
+access_list = each(record(address=address, storage_keys=each(octets(32))))
+"""EIP-2930."""
+
+
+def sender(party: Party) -> str:
+    """The Ethereum address of the key that signs, in lower case."""
+    key = PublicKey(party.curve, party.compressed, party.uncompressed)
+    return address_of(key, AddressFormat.ETHEREUM).lower()
+
+
+def hex_text(value: bytes) -> str:
+    return "0x" + value.hex()
+
+
+def address_text(value: bytes) -> str:
+    """An address in lower case, "" for none."""
+    return hex_text(value) if value else ""
+
+
+def digest(signed: bytes) -> bytes:
+    return keccak256(signed)

@@ -1,0 +1,111 @@
+"""Tempo's transactions (type 0x76): several calls at once, fees in a token, an optional fee payer.
+
+Here: strict parsing of what the sender signs, the facts for policies, the signed bytes. Not here: the fee payer's
+own signature, authorizations and access keys: what no policy can see is refused rather than signed unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from keystead.api.enums import Curve
+from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.rlp import Item
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
+
+TYPE_BYTE: Final = 0x76
+
+_UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
+
+
+def _fee_payer(item: Item, name: str) -> bool:
+    """Whether somebody else will pay: the sender signs an empty slot, or a zero byte in it."""
+    if item not in (b"", b"\0"):
+        raise unparsable(f"`{name}`: before the sender has signed, it is empty or 00")
+    return item == b"\0"
+
+
+def _nothing(item: Item, name: str) -> None:
+    if item != []:
+        raise unparsable(f"`{name}`: only an empty list is supported")
+
+
+_FIELDS: Final[envelope.Fields] = (
+    ("chain_id", _UINT64),
+    ("max_priority_fee_per_gas", _UINT256),
+    ("max_fee_per_gas", _UINT256),
+    ("gas_limit", _UINT64),
+    ("calls", envelope.each(envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data))),
+    ("access_list", envelope.access_list),
+    ("nonce_key", _UINT256),
+    ("nonce", _UINT64),
+    ("valid_before", _UINT64),
+    ("valid_after", _UINT64),
+    ("fee_token", envelope.destination),
+    ("fee_payer_signature", _fee_payer),
+    ("authorization_list", _nothing),
+)
+_NUMBERS = (
+    "chain_id",
+    "nonce",
+    "gas_limit",
+    "max_fee_per_gas",
+    "max_priority_fee_per_gas",
+    "valid_before",
+    "valid_after",
+)
+
+
+def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
+    """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
+    require_curve(party, Curve.SECP256K1, "Tempo")
+    if unsigned[:1] != bytes([TYPE_BYTE]):
+        raise unparsable("a Tempo transaction begins with the byte 0x76")
+    items = envelope.read_list(unsigned[1:], "a Tempo transaction")
+    if len(items) != len(_FIELDS):
+        raise unparsable(
+            f"a Tempo transaction has {len(_FIELDS)} items before it is signed, not {len(items)}: "
+            f"{', '.join(name for name, _ in _FIELDS)}"
+        )
+    fields = envelope.read_fields(items, _FIELDS)
+    if not fields["calls"]:
+        raise unparsable("`calls`: a Tempo transaction makes at least one call")
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ECDSA,
+        messages=(envelope.digest(unsigned),),
+        describe=partial(_describe, fields, envelope.sender(party)),
+        assemble=partial(_assemble, items),
+    )
+
+
+def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> Description:
+    calls = [
+        {
+            "to": envelope.address_text(call["to"]),
+            "input": envelope.hex_text(call["input"]),
+            "function_signature": _selector(call["input"]),
+        }
+        for call in fields["calls"]
+    ]
+    numbers = {name: fields[name] for name in _NUMBERS}
+    fee_token = envelope.address_text(fields["fee_token"])
+    return Description({"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}})
+
+
+def _selector(data: bytes) -> str:
+    return envelope.hex_text(data[: envelope.SELECTOR_BYTES]) if len(data) >= envelope.SELECTOR_BYTES else ""
+
+
+def _assemble(items: Sequence[Item], signatures: Sequence[Signature]) -> bytes:
+    (signature,) = signatures
+    signed = signature.r + signature.s + bytes([27 + signature.v])
+    return bytes([TYPE_BYTE]) + rlp.encode([*items, signed])

@@ -1,0 +1,174 @@
+"""Ethereum's transactions: legacy with and without a chain id, EIP-2930, 1559, 4844 and 7702.
+
+Here: strict parsing of what is unsigned, the facts for policies, the signed bytes. Not here: calldata under an ABI
+(`contract_calls`). Layouts are those of the EIPs; the blob sidecar of EIP-4844 is never part of what is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from keystead.api.enums import Curve
+from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.interfaces import ContractAbi
+from keystead.chains.ethereum.rlp import Item
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.transaction import (
+    Description,
+    Party,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
+
+_UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
+
+_LEGACY: Final[envelope.Fields] = (
+    ("nonce", _UINT64),
+    ("gas_price", _UINT256),
+    ("gas", _UINT64),
+    ("to", envelope.destination),
+    ("value", _UINT256),
+    ("data", envelope.data),
+)
+_EIP_2930: Final[envelope.Fields] = (("chain_id", _UINT64), *_LEGACY, ("access_list", envelope.access_list))
+
+
+def _fee_market(to: envelope.Reader) -> envelope.Fields:
+    """The nine items of EIP-1559, with which its successors begin."""
+    return (
+        ("chain_id", _UINT64),
+        ("nonce", _UINT64),
+        ("max_priority_fee_per_gas", _UINT256),
+        ("max_fee_per_gas", _UINT256),
+        ("gas", _UINT64),
+        ("to", to),
+        ("value", _UINT256),
+        ("data", envelope.data),
+        ("access_list", envelope.access_list),
+    )
+
+
+_EIP_1559: Final = _fee_market(envelope.destination)
+_EIP_4844: Final[envelope.Fields] = (
+    *_fee_market(envelope.address),
+    ("max_fee_per_blob_gas", _UINT256),
+    ("blob_versioned_hashes", envelope.each(envelope.octets(32))),
+)
+_AUTHORIZATION: Final = envelope.record(
+    chain_id=_UINT256,
+    address=envelope.address,
+    nonce=_UINT64,
+    y_parity=envelope.integer(8),
+    r=_UINT256,
+    s=_UINT256,
+)
+_EIP_7702: Final[envelope.Fields] = (
+    *_fee_market(envelope.address),
+    ("authorization_list", envelope.each(_AUTHORIZATION)),
+)
+
+_TYPED: Final[Mapping[int, tuple[str, envelope.Fields]]] = {
+    1: ("TYPE_1", _EIP_2930),
+    2: ("TYPE_2", _EIP_1559),
+    3: ("TYPE_3", _EIP_4844),
+    4: ("TYPE_4", _EIP_7702),
+}
+_FIRST_LIST_BYTE = 0xC0
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """A transaction's items, and what they mean. `kind`: the byte in front of a typed one, None for a legacy."""
+
+    kind: int | None
+    name: str
+    items: Sequence[Item]
+    fields: Mapping[str, Any]
+
+
+def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
+    """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
+    require_curve(party, Curve.SECP256K1, "Ethereum")
+    if not unsigned:
+        raise unparsable("it is empty")
+    read = _legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _typed(unsigned)
+    to = envelope.address_text(read.fields["to"])
+    calls = bool(to) and len(read.fields["data"]) >= envelope.SELECTOR_BYTES
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ECDSA,
+        messages=(envelope.digest(unsigned),),
+        contracts=(to,) if calls else (),
+        describe=partial(_describe, read, envelope.sender(party)),
+        assemble=partial(_assemble, read),
+    )
+
+
+def _legacy(unsigned: bytes) -> _Read:
+    items = envelope.read_list(unsigned, "a legacy Ethereum transaction")
+    chain: dict[str, int] = {}
+    match items:
+        case [*_] if len(items) == len(_LEGACY):
+            pass
+        case [*_, chain_id, b"", b""] if len(items) == len(_LEGACY) + 3:
+            chain["chain_id"] = _UINT64(chain_id, "chain_id")
+            if chain["chain_id"] == 0:
+                raise unparsable("`chain_id`: zero; a transaction for any chain has 6 items and names none")
+        case _:
+            raise unparsable(
+                f"a legacy Ethereum transaction of {len(items)} items; without its signature it has 6, "
+                "or 9 of which the last three are a chain id and two empty strings (EIP-155)"
+            )
+    fields = envelope.read_fields(items[: len(_LEGACY)], _LEGACY)
+    return _Read(None, "LEGACY", items[: len(_LEGACY)], fields | chain)
+
+
+def _typed(unsigned: bytes) -> _Read:
+    kind = unsigned[0]
+    if kind not in _TYPED:
+        raise unparsable(f"Ethereum transaction type 0x{kind:02x}; supported are legacy and 0x01 to 0x04")
+    name, fields = _TYPED[kind]
+    items = envelope.read_list(unsigned[1:], f"an Ethereum transaction of type 0x{kind:02x}")
+    if len(items) != len(fields):
+        signed = " (its signature must not be there yet)" if len(items) == len(fields) + 3 else ""
+        raise unparsable(
+            f"an Ethereum transaction of type 0x{kind:02x} has {len(fields)} items before it is signed, "
+            f"not {len(items)}{signed}: {', '.join(name for name, _ in fields)}"
+        )
+    return _Read(kind, name, items, envelope.read_fields(items, fields))
+
+
+def _describe(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Description:
+    """The documented fields of eth.tx; those that this kind of transaction does not have are left out."""
+    fields = read.fields
+    numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
+    tx = {name: fields[name] for name in (*numbers, "max_fee_per_blob_gas") if name in fields}
+    to = envelope.address_text(fields["to"])
+    tx |= {
+        "type": read.name,
+        "from": sender,
+        "to": to,
+        "data": envelope.hex_text(fields["data"]),
+        "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
+    }
+    if to not in interfaces:
+        return Description({"eth": {"tx": tx}})
+    call = ContractAbi(interfaces[to]).call(fields["data"])
+    if call is None:
+        return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
+    return Description({"eth": {"tx": {**tx, **call}}})
+
+
+def _assemble(read: _Read, signatures: Sequence[Signature]) -> bytes:
+    (signature,) = signatures
+    if read.kind is None:
+        chain_id = read.fields.get("chain_id")
+        v = 27 + signature.v if chain_id is None else 35 + 2 * chain_id + signature.v
+    else:
+        v = signature.v
+    signed = [rlp.integer(v), rlp.integer(int.from_bytes(signature.r)), rlp.integer(int.from_bytes(signature.s))]
+    payload = rlp.encode([*read.items, *signed])
+    return payload if read.kind is None else bytes([read.kind]) + payload

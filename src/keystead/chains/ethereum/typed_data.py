@@ -1,0 +1,310 @@
+"""EIP-712: typed data from its JSON text to the digest that is signed, and to the values that policies see.
+
+Here: strict reading, so that each value hashed is the value shown: a member that the types do not declare is signed
+by nobody and shown to nobody. Not here: EIP-191 and other prefixes, which callers put on themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from keystead.api.errors import InvalidRequest
+from keystead.primitives.keccak import keccak256
+
+BYTES_MAX: Final = 131_072
+TYPES_MAX, NESTING_MAX = 100, 32
+
+DOMAIN: Final = "EIP712Domain"
+_DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
+    "name": "string",
+    "version": "string",
+    "chainId": "uint256",
+    "verifyingContract": "address",
+    "salt": "bytes32",
+}
+"""In this order, where the types do not declare the domain."""
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,199}\Z")
+_ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
+_INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
+_BYTES_TYPE = re.compile(r"bytes(?P<size>[1-9][0-9]?)\Z")
+_DECIMAL = re.compile(r"-?[0-9]{1,78}\Z")
+_HEX_INTEGER = re.compile(r"0x[0-9a-fA-F]{1,64}\Z")
+_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
+
+Encode = Callable[[Any, str], tuple[bytes, Any]]
+"""From a JSON value, and where it stands, to the bytes that are hashed for it and the value that policies see."""
+
+
+class TypedData(msgspec.Struct, frozen=True):
+    """`digest` is what is signed, 32 bytes. In `domain` and `message`, integers are such and hex is lower case."""
+
+    digest: bytes
+    primary_type: str
+    domain: Mapping[str, Any]
+    message: Mapping[str, Any]
+
+
+class _Member(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+
+
+class _Document(msgspec.Struct, frozen=True):
+    types: dict[str, tuple[_Member, ...]]
+    primary_type: str = msgspec.field(name="primaryType")
+    domain: dict[str, Any]
+    message: dict[str, Any]
+
+
+def parse_typed_data(text: str, field: str) -> TypedData:
+    """Read typed data. Raises InvalidRequest, naming the field of the request and the place in the text."""
+    if len(text) > BYTES_MAX:
+        raise _refused(field, f"at most {BYTES_MAX} characters of typed data")
+    try:
+        return _read(_document(text))
+    except _Malformed as refused:
+        raise _refused(field, str(refused)) from None
+    except RecursionError:
+        raise _refused(field, "nested too deeply") from None
+
+
+def _read(document: _Document) -> TypedData:
+    declared = dict(document.types)
+    declared.setdefault(DOMAIN, _domain_members(document.domain))
+    if document.primary_type == DOMAIN:
+        raise _Malformed(f"`primaryType`: {DOMAIN} is part of what is signed, not what is signed")
+    types = _Types(declared)
+    domain_hash, domain = types.struct(DOMAIN)(document.domain, "domain")
+    message_hash, message = types.struct(document.primary_type)(document.message, "message")
+    return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
+
+
+def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
+    unknown = [name for name in domain if name not in _DOMAIN_MEMBERS]
+    if unknown:
+        raise _Malformed(
+            f"`domain.{unknown[0][:100]}`: `types` declares no {DOMAIN}, whose members are then "
+            f"{', '.join(_DOMAIN_MEMBERS)}"
+        )
+    return tuple(_Member(name, kind) for name, kind in _DOMAIN_MEMBERS.items() if name in domain)
+
+
+class _Malformed(ValueError):
+    """Why a text is no typed data."""
+
+
+def _refused(field: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"invalid request body: field `{field}`: not EIP-712 typed data: {why}")
+
+
+def _document(text: str) -> _Document:
+    try:
+        return msgspec.convert(_JSON.decode(text), _Document)
+    except msgspec.ValidationError as refused:
+        raise _Malformed(str(refused)) from None
+    except json.JSONDecodeError as refused:
+        raise _Malformed(f"not valid JSON: {refused}") from None
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) != len(members):
+        raise _Malformed("a member appears twice in an object")
+    return found
+
+
+def _integer_literal(digits: str) -> int:
+    if not _DECIMAL.match(digits):
+        raise _Malformed("a number of more than 78 digits")
+    return int(digits)
+
+
+def _no_fraction(literal: str) -> None:
+    raise _Malformed(f"{literal[:40]} is no integer")
+
+
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer_literal, parse_float=_no_fraction, parse_constant=_no_fraction
+)
+
+
+class _Types:
+    """The declared types, and how values of each are hashed. Each is looked at when it is first used."""
+
+    def __init__(self, declared: Mapping[str, tuple[_Member, ...]]) -> None:
+        if len(declared) > TYPES_MAX:
+            raise _Malformed(f"`types`: {len(declared)} types; at most {TYPES_MAX} are allowed")
+        for name, members in declared.items():
+            self._check(name, members)
+        self._declared = declared
+        self._structs: dict[str, Encode] = {}
+
+    @staticmethod
+    def _check(name: str, members: tuple[_Member, ...]) -> None:
+        """Names are identifiers: a comma in one could make two different types hash alike."""
+        for word in (name, *(member.name for member in members)):
+            if not _NAME.match(word):
+                raise _Malformed(f"`types.{name[:100]}`: {word[:100]!r} is no identifier")
+        if _elementary(name) is not None:
+            raise _Malformed(f"`types.{name}`: this is the name of an elementary type")
+        if len({member.name for member in members}) != len(members):
+            raise _Malformed(f"`types.{name}`: two members have the same name")
+
+    def struct(self, name: str) -> Encode:
+        """How a struct is hashed: keccak-256 of the type's hash and a word for each member."""
+        known = self._structs.get(name)
+        if known is None:
+            # Put there before its members are looked at: they may be of this type again.
+            type_hash = keccak256(self._text(name).encode())
+            members: list[tuple[str, Encode]] = []
+            known = self._structs[name] = functools.partial(_struct, name, type_hash, members)
+            members += [(member.name, self._encode(member.type)) for member in self._declared[name]]
+        return known
+
+    def _encode(self, kind: str) -> Encode:
+        array = _ARRAY.match(kind)
+        if array is not None:
+            return functools.partial(_array, self._encode(array["item"]), array["size"])
+        return _elementary(kind) or self.struct(kind)
+
+    def _text(self, name: str) -> str:
+        """The type as it is hashed: itself, then the structs that it refers to, in order of their names."""
+        found: dict[str, None] = {}
+        self._find(name, found)
+        return "".join(
+            f"{one}({','.join(f'{member.type} {member.name}' for member in self._declared[one])})"
+            for one in (name, *sorted(found.keys() - {name}))
+        )
+
+    def _find(self, name: str, found: dict[str, None]) -> None:
+        if name in found:
+            return
+        if name not in self._declared:
+            raise _Malformed(f"type {name[:100]!r} is not declared in `types`")
+        found[name] = None
+        for member in self._declared[name]:
+            kind, dimensions = member.type, 0
+            while array := _ARRAY.match(kind):
+                kind, dimensions = array["item"], dimensions + 1
+                if dimensions > NESTING_MAX:
+                    raise _Malformed(f"arrays are nested more than {NESTING_MAX} deep")
+            if _elementary(kind) is None:
+                self._find(kind, found)
+
+
+def _struct(
+    name: str, type_hash: bytes, members: list[tuple[str, Encode]], value: Any, at: str
+) -> tuple[bytes, dict[str, Any]]:
+    if not isinstance(value, dict):
+        raise _Malformed(f"`{at}`: expected an object, a {name}")
+    words, seen = [type_hash], {}
+    for member, encode in members:
+        if member not in value:
+            raise _Malformed(f"`{at}.{member}`: missing, but {name} declares it")
+        word, seen[member] = encode(value[member], f"{at}.{member}")
+        words.append(word)
+    return keccak256(b"".join(words)), seen
+
+
+def _array(encode: Encode, size: str, value: Any, at: str) -> tuple[bytes, list[Any]]:
+    if not isinstance(value, list):
+        raise _Malformed(f"`{at}`: expected a list")
+    if size and len(value) != int(size):
+        raise _Malformed(f"`{at}`: expected {size} items, not {len(value)}")
+    items = [encode(item, f"{at}[{index}]") for index, item in enumerate(value)]
+    return keccak256(b"".join(word for word, _ in items)), [seen for _, seen in items]
+
+
+@functools.lru_cache(maxsize=256)
+def _elementary(kind: str) -> Encode | None:
+    """How values of an elementary type are written in 32 bytes; None for another type."""
+    match kind:
+        case "string":
+            return _string
+        case "bytes":
+            return _dynamic_bytes
+        case "bool":
+            return _bool
+        case "address":
+            return _address
+    if integer := _INTEGER_TYPE.match(kind):
+        bits = int(integer["bits"] or 256)
+        if bits % 8 == 0 and 8 <= bits <= 256 and not integer["bits"].startswith("0"):
+            return functools.partial(_integer, bits, not integer["unsigned"])
+    if octets := _BYTES_TYPE.match(kind):
+        size = int(octets["size"])
+        if size <= 32:
+            return functools.partial(_fixed_bytes, size)
+    return None
+
+
+def _string(value: Any, at: str) -> tuple[bytes, str]:
+    if not isinstance(value, str):
+        raise _Malformed(f"`{at}`: expected a string")
+    try:
+        return keccak256(value.encode()), value
+    except UnicodeEncodeError:
+        raise _Malformed(f"`{at}`: half a surrogate pair is no text") from None
+
+
+def _octets(value: Any, at: str) -> bytes:
+    if not isinstance(value, str) or not _HEX_BYTES.match(value):
+        raise _Malformed(f"`{at}`: expected bytes as 0x and pairs of hex digits")
+    return bytes.fromhex(value[2:])
+
+
+def _dynamic_bytes(value: Any, at: str) -> tuple[bytes, str]:
+    octets = _octets(value, at)
+    return keccak256(octets), value.lower()
+
+
+def _fixed_bytes(size: int, value: Any, at: str) -> tuple[bytes, str]:
+    octets = _octets(value, at)
+    if len(octets) != size:
+        raise _Malformed(f"`{at}`: expected {size} bytes, not {len(octets)}")
+    return octets.ljust(32, b"\0"), value.lower()
+
+
+def _address(value: Any, at: str) -> tuple[bytes, str]:
+    octets = _octets(value, at)
+    if len(octets) != 20:
+        raise _Malformed(f"`{at}`: an address is 20 bytes, not {len(octets)}")
+    return octets.rjust(32, b"\0"), value.lower()
+
+
+def _bool(value: Any, at: str) -> tuple[bytes, bool]:
+    if not isinstance(value, bool):
+        raise _Malformed(f"`{at}`: expected true or false")
+    return int(value).to_bytes(32), value
+
+
+def _integer(bits: int, signed: bool, value: Any, at: str) -> tuple[bytes, int]:
+    number = integer_of(value)
+    if number is None:
+        raise _Malformed(f"`{at}`: expected an integer, or its decimal or 0x hex digits as a string")
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    if not low <= number <= high:
+        raise _Malformed(f"`{at}`: beyond the range of {'' if signed else 'u'}int{bits}")
+    return number.to_bytes(32, signed=signed), number
+
+
+def integer_of(value: Any) -> int | None:
+    """An integer as clients write it: a JSON number, its decimal digits as a string, or 0x and hex digits."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return value
+        case str() if _DECIMAL.match(value):
+            return int(value)
+        case str() if _HEX_INTEGER.match(value):
+            return int(value, 16)
+        case _:
+            return None

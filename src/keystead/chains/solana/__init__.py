@@ -1,0 +1,1 @@
+"""Solana: transactions, token instructions, Anchor IDLs, Borsh."""

@@ -1,0 +1,239 @@
+"""Values of IDL types, read from the data of a Solana instruction, at a cost bounded by the data and a budget.
+
+Here: Borsh, generic definitions, options of C. Not here: which instruction it is (`solana_interfaces`), what types
+an IDL may name (`organizations.interface_formats`).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from keystead.chains.addresses.text import base58
+from keystead.chains.solana.idl import IdlGeneric, IdlType
+
+_VALUES_MAX: Final = 4096
+"""Values read from one instruction. Its bytes bound all values but those that take none, such as empty structs."""
+_NESTING_MAX: Final = 32
+
+_INTEGER = re.compile(r"(?P<sign>[ui])(?P<bits>8|16|32|64|128|256)")
+_FLOATS = {"f32": (4, "<f"), "f64": (8, "<d")}
+_LENGTH = re.compile(r"[0-9]{1,9}")
+
+
+class _Undecodable(Exception):
+    """The data does not fit the IDL, or the IDL describes what is not decoded here."""
+
+
+class _OptionLayout(msgspec.Struct, frozen=True):
+    """How a `coption` is written: bytes of its tag, 0 or 1, and whether an absent value is there as zeros."""
+
+    tag_bytes: int
+    padded: bool
+
+
+_OPTION_LAYOUTS: Final = (
+    _OptionLayout(1, padded=False),  # instructions of SPL Token: `pack_pubkey_option`; an enum in Borsh
+    _OptionLayout(1, padded=True),  # how Anchor's coder for SPL Token and anchorpy write them
+    _OptionLayout(4, padded=False),  # an enum in bincode
+    _OptionLayout(4, padded=True),  # accounts of SPL Token: `pack_coption_key`; for Codama, any `coption`
+)
+"""An IDL does not tell which of them its program reads."""
+
+
+def read_arguments(
+    arguments: Sequence[tuple[str, Any]], data: bytes, at: int, types: Mapping[str, IdlType]
+) -> dict[str, Any] | None:
+    """Arguments by name, given as names and IDL types, from `data` from position `at` on; None without a single
+    exact reading. `types` are those that the IDL defines, by name.
+
+    Programs may ignore what is left behind their arguments. So where options of C are among them, a reading that
+    leaves something counts as well: if it differs, the program could act on other values than a policy has seen.
+    """
+    readings: list[dict[str, Any]] = []
+    is_exact = False
+    for layout in _OPTION_LAYOUTS:
+        reader = _Reader(data, at, types, layout)
+        try:
+            readings.append(reader.named(arguments, {}))
+            is_exact = is_exact or reader.is_finished
+        except _Undecodable:
+            pass
+        if not reader.met_coption:
+            break
+    return readings[0] if is_exact and all(one == readings[0] for one in readings) else None
+
+
+class _Meaning(msgspec.Struct, frozen=True):
+    """What a generic parameter stands for: a type, to be read with the parameters of where it was written; or the
+    text of a constant."""
+
+    kind: Any = None
+    scope: Mapping[str, _Meaning] = {}
+    constant: str | None = None
+
+
+_Scope = Mapping[str, _Meaning]
+
+
+def _bound(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope) -> _Scope:
+    """The parameters of a definition with what they stand for, given the arguments and the scope of its use."""
+    if not isinstance(arguments, list) or len(arguments) != len(parameters):
+        raise _Undecodable
+    inside = {}
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        if isinstance(parameter, str):
+            raise _Undecodable
+        meaning = _meaning(argument, scope)
+        if (meaning.constant is not None) is not (parameter.kind == "const"):
+            raise _Undecodable
+        inside[parameter.name] = meaning
+    return inside
+
+
+def _meaning(argument: Any, scope: _Scope) -> _Meaning:
+    """Of a generic argument. A parameter that is handed on means what it means there; Anchor writes one that is a
+    constant as if it were a type."""
+    match argument:
+        case {"type": {"generic": str(name)}} | {"kind": "const", "value": str(name)} if name in scope:
+            return scope[name]
+        case {"kind": "const", "value": str(constant)}:
+            return _Meaning(constant=constant)
+        case {"kind": "type", "type": kind}:
+            return _Meaning(kind, scope)
+        case _:
+            raise _Undecodable
+
+
+def _length(written: Any, scope: _Scope) -> int:
+    """Of an array: a number, or a generic constant."""
+    match written:
+        case int():
+            return written
+        case {"generic": str(name)} if name in scope and _LENGTH.fullmatch(scope[name].constant or ""):
+            return int(scope[name].constant or "")
+        case _:
+            raise _Undecodable
+
+
+class _Reader:
+    """Reads values of IDL types from Borsh. Whatever would not be written the same way again is refused."""
+
+    def __init__(self, data: bytes, at: int, types: Mapping[str, IdlType], option_layout: _OptionLayout) -> None:
+        self._data = data
+        self._at = at
+        self._types = types
+        self._option_layout = option_layout
+        self._values = 0
+        self.met_coption = False
+
+    @property
+    def is_finished(self) -> bool:
+        return self._at == len(self._data)
+
+    def named(self, members: Sequence[tuple[str, Any]], scope: _Scope, depth: int = 0) -> dict[str, Any]:
+        values = {name: self.read(kind, scope, depth) for name, kind in members}
+        if len(values) != len(members):
+            raise _Undecodable  # two of one name: which of them would a policy mean?
+        return values
+
+    def read(self, kind: Any, scope: _Scope, depth: int = 0) -> Any:
+        self._values += 1
+        if self._values > _VALUES_MAX or depth > _NESTING_MAX:
+            raise _Undecodable
+        match kind:
+            case str():
+                return self._scalar(kind)
+            case {"vec": inner}:
+                return [self.read(inner, scope, depth + 1) for _ in range(self._unsigned(4))]
+            case {"array": [inner, length]}:
+                return [self.read(inner, scope, depth + 1) for _ in range(_length(length, scope))]
+            case {"option": inner}:
+                return self.read(inner, scope, depth + 1) if self._flag() else None
+            case {"coption": inner}:
+                return self._coption(inner, scope, depth)
+            case {"generic": str(name)} if name in scope and scope[name].constant is None:
+                return self.read(scope[name].kind, scope[name].scope, depth + 1)
+            case {"defined": str(name)}:
+                return self._defined(name, [], scope, depth)
+            case {"defined": {"name": str(name), **more}}:
+                return self._defined(name, more.get("generics", []), scope, depth)
+            case _:
+                raise _Undecodable
+
+    def _coption(self, inner: Any, scope: _Scope, depth: int) -> Any:
+        self.met_coption = True
+        if self._flag(self._option_layout.tag_bytes):
+            return self.read(inner, scope, depth + 1)
+        if self._option_layout.padded:
+            begin = self._at
+            self.read(inner, scope, depth + 1)
+            if any(self._data[begin : self._at]):
+                raise _Undecodable
+        return None
+
+    def _defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
+        kind = self._types.get(name)
+        if kind is None or kind.serialization != "borsh":
+            raise _Undecodable
+        inside = _bound(kind.generics, arguments, scope)
+        match kind.type.kind:
+            case "struct":
+                return self._members(kind.type.fields, inside, depth)
+            case "enum":
+                index = self._unsigned(1)
+                if index >= len(kind.type.variants):
+                    raise _Undecodable
+                variant = kind.type.variants[index]
+                return {variant.name: self._members(variant.fields, inside, depth) if variant.fields else {}}
+            case _:
+                return self.read(kind.type.target, inside, depth + 1)
+
+    def _members(self, fields: Sequence[Any], scope: _Scope, depth: int) -> Any:
+        """Named members as a map, nameless ones as a list."""
+        if all(isinstance(field, dict) and "name" in field and "type" in field for field in fields):
+            return self.named([(field["name"], field["type"]) for field in fields], scope, depth + 1)
+        return [self.read(field, scope, depth + 1) for field in fields]
+
+    def _scalar(self, kind: str) -> Any:
+        if (integer := _INTEGER.fullmatch(kind)) is not None:
+            taken = self._take(int(integer["bits"]) // 8)
+            return int.from_bytes(taken, "little", signed=integer["sign"] == "i")
+        if kind in _FLOATS:
+            size, form = _FLOATS[kind]
+            (number,) = struct.unpack(form, self._take(size))
+            return repr(number)
+        match kind:
+            case "bool":
+                return self._flag()
+            case "publicKey" | "pubkey":
+                return base58(self._take(32))
+            case "bytes":
+                return self._take(self._unsigned(4)).hex()
+            case "string":
+                try:
+                    return self._take(self._unsigned(4)).decode()
+                except UnicodeDecodeError:
+                    raise _Undecodable from None
+            case _:
+                raise _Undecodable
+
+    def _flag(self, size: int = 1) -> bool:
+        taken = self._unsigned(size)
+        if taken > 1:
+            raise _Undecodable
+        return taken == 1
+
+    def _unsigned(self, size: int) -> int:
+        return int.from_bytes(self._take(size), "little")
+
+    def _take(self, size: int) -> bytes:
+        if size > len(self._data) - self._at:
+            raise _Undecodable
+        taken = self._data[self._at : self._at + size]
+        self._at += size
+        return taken

@@ -1,0 +1,116 @@
+"""Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as they came.
+
+Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), the token programs
+(`token_program`), what an IDL says about instruction data (`interfaces`); instructions that programs run inside
+others, which no transaction shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from keystead.api.enums import Curve
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.solana.interfaces import parsed_instruction
+from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, read_message
+from keystead.chains.solana.token_program import expanded, token_transfer
+from keystead.chains.transaction import Description, Party, UnsignedTransaction, require_curve, unparsable
+
+_SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
+_SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
+
+
+def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
+    """Read a transaction: compact array of 64-byte signatures, empty or present, then the message.
+
+    Raises InvalidRequest if it is not well-formed, has a program in a lookup table, does not ask the party to sign,
+    or has an instruction of the token programs whose transfer policies could not see.
+    """
+    require_curve(party, Curve.ED25519, "Solana")
+    message = read_message(unsigned)
+    if party.compressed not in message.keys[: message.signers]:
+        raise unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
+    slot = 1 + SIGNATURE_BYTES * message.keys.index(party.compressed)
+    instructions = [inner for each in message.instructions for inner in expanded(each)]
+    programs = tuple(dict.fromkeys(each.program for each in instructions))
+    transfers = [_transfer(each) for each in instructions if _is_transfer(each)]
+    spl_transfers = [moved for each in instructions if (moved := token_transfer(each)) is not None]
+    keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
+
+    def describe(interfaces: Mapping[str, str]) -> Description:
+        calls = [
+            parsed_instruction(interfaces[each.program], each.data, each.keys())
+            if each.program in interfaces
+            else {}
+            for each in instructions
+        ]
+        tx = {
+            "account_keys": keys,
+            "program_keys": [key for key in keys if key in programs],
+            "recent_blockhash": message.recent_blockhash,
+            "instructions": [
+                _instruction_keywords(each, call) for each, call in zip(instructions, calls, strict=True)
+            ],
+            "transfers": transfers,
+            "spl_transfers": spl_transfers,
+            "address_table_lookups": [
+                _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
+            ],
+        }
+        unreadable = None
+        if None in calls:
+            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
+        return Description({"solana": {"tx": tx}}, unreadable)
+
+    def assemble(signatures: Sequence[Signature]) -> bytes:
+        (signature,) = signatures
+        return unsigned[:slot] + signature.r + signature.s + unsigned[slot + SIGNATURE_BYTES :]
+
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ED25519,
+        messages=(message.signed,),
+        contracts=programs,
+        describe=describe,
+        assemble=assemble,
+    )
+
+
+def _is_transfer(instruction: Instruction) -> bool:
+    return instruction.program == _SYSTEM_PROGRAM and instruction.data[:4] == _SYSTEM_TRANSFER
+
+
+def _transfer(instruction: Instruction) -> dict[str, Any]:
+    """The System Program's Transfer: from, to; more accounts than these two the program ignores."""
+    keys = instruction.keys()
+    if len(instruction.data) < 12 or len(keys) < 2:
+        raise unparsable("a transfer of the System Program needs an amount of 8 bytes and two accounts")
+    return {"from": keys[0], "to": keys[1], "amount": int.from_bytes(instruction.data[4:12], "little")}
+
+
+def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`call`: what an interface says of it, if it says anything."""
+    looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
+    keywords: dict[str, Any] = {
+        "program_key": instruction.program,
+        "accounts": [
+            {"account_key": account.key, "signer": account.signer, "writable": account.writable}
+            for account in instruction.accounts
+        ],
+        "instruction_data_hex": instruction.data.hex(),
+        "address_table_lookups": [
+            _lookup_keywords(
+                key,
+                [at for (table, at), writable in looked_up if table == key and writable],
+                [at for (table, at), writable in looked_up if table == key and not writable],
+            )
+            for key in dict.fromkeys(table for (table, _), _ in looked_up)
+        ],
+    }
+    if call:
+        keywords["parsed_instruction_data"] = call
+    return keywords
+
+
+def _lookup_keywords(key: str, writable: Sequence[int], readonly: Sequence[int]) -> dict[str, Any]:
+    return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}

@@ -1,0 +1,1 @@
+"""Tron: transactions and their protobuf messages."""

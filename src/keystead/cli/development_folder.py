@@ -1,0 +1,148 @@
+"""The folder of a development server: database, master key, credentials, and the first start that makes them.
+
+Not here: the command (`development`), what is served (`server`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import Self
+
+from msgspec.structs import replace
+
+from keystead.cli.credentials import read_credentials, write_credentials
+from keystead.cli.failure import Failure
+from keystead.cli.seeding import KeySource, random_source, seeded_source
+from keystead.client.credentials import Credentials
+from keystead.server.bootstrap import FirstOrganization, bootstrap
+from keystead.server.service import MODE
+from keystead.server.settings import Settings
+from keystead.signer.master_keys import MasterKeyError, create_development_key
+from keystead.storage.open import open_store
+from keystead.storage.schema import migrate
+
+DEFAULT = Path(".keystead")
+
+
+class DevelopmentFolder:
+    """Used as a context manager it is locked: one development server at a time uses a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._master_key = path / "master.key"
+        self._credentials = path / "credentials.json"
+        self._database = path / "keystead.db"
+        self._database_url = f"sqlite:///{self._database}"
+
+    def __enter__(self) -> Self:
+        try:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._ignore_in_git()
+            self._lock = os.open(self._path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as refused:
+            raise Failure(f"cannot use the data folder {self._path}: {refused.strerror}") from refused
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise Failure(f"another keystead dev uses the data folder {self._path}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+    def exists(self) -> bool:
+        """Whether a development server has been started here."""
+        return self._database.exists()
+
+    def settings(self, *, oidc_keys_file: str = "", log_requests: bool = True) -> Settings:
+        return Settings(
+            database_url=self._database_url,
+            mode="dev",
+            master_key_file=str(self._master_key),
+            oidc_keys_file=oidc_keys_file,
+            log_requests=log_requests,
+        )
+
+    def prepare(self, seed: str) -> Credentials:
+        """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""
+        migrate(self._database_url)
+        made_by = asyncio.run(self._made_by())
+        if made_by is None:
+            return asyncio.run(self._bootstrap(seeded_source(seed) if seed else random_source()))
+        if made_by != "dev":
+            raise Failure(f"{self._path} holds data of keystead {made_by}, which keystead dev does not change")
+        if not self._credentials.exists():
+            raise Failure(
+                f"{self._credentials} is missing, and its private key is stored nowhere else: "
+                f"restore it, or remove {self._path} to begin anew"
+            )
+        credentials = read_credentials(self._credentials)
+        if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:
+            raise Failure(f"the data folder {self._path} was made without this seed: choose another with --data")
+        return credentials
+
+    def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
+        """Write the same credentials for another address, and return them."""
+        changed = replace(credentials, base_url=base_url)
+        write_credentials(self._credentials, changed)
+        return changed
+
+    def _ignore_in_git(self) -> None:
+        """The folder holds private keys: `git add .` must not take them."""
+        ignore = self._path / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+
+    async def _made_by(self) -> str | None:
+        store = await open_store(self._database_url)
+        try:
+            mode = await store.instance_value(MODE)
+            return None if mode is None else mode.decode()
+        finally:
+            await store.close()
+
+    async def _bootstrap(self, source: KeySource) -> Credentials:
+        """Make the first organization. The credentials are written first: after a crash in between, the next start
+        makes the organization, and there is never an organization whose only key is lost."""
+        organization_id, user_id = source.new_id(), source.new_id()
+        credentials = Credentials(
+            base_url="",
+            organization_id=organization_id,
+            user_id=user_id,
+            api_public_key=source.api_key.public_key,
+            api_private_key=source.api_key.private_key,
+        )
+        write_credentials(self._credentials, credentials)
+        first = FirstOrganization(
+            organization_id=organization_id,
+            organization_name="Development",
+            user_id=user_id,
+            user_name="Developer",
+            user_email=None,
+            api_key_name="Development key",
+            api_public_key=credentials.api_public_key,
+        )
+        self._master_key.unlink(missing_ok=True)  # left by a first start that did not finish
+        try:
+            key = create_development_key(self._master_key, source.master_key)
+        except MasterKeyError as refused:
+            raise Failure(str(refused)) from None
+        store = await open_store(self._database_url)
+        try:
+            await bootstrap(
+                store,
+                mode="dev",
+                master_key=key,
+                first=first,
+                now_ms=time.time_ns() // 1_000_000,
+                new_id=source.new_id,
+                entropy=source.entropy,
+            )
+        finally:
+            await store.close()
+        return credentials

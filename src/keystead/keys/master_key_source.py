@@ -1,0 +1,118 @@
+"""Where the master keys of a process come from: described by values to hand on, opened where they are used.
+
+Not here: what a key does (`sealing`), how a file is read (`master_key`), how a token is spoken to (`token_key`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+import msgspec
+
+from keystead.keys.master_key import MasterKeyError, create, from_environment, load
+from keystead.keys.sealing import Master, MasterKeys
+
+
+class KeyFile(msgspec.Struct, frozen=True, tag="file"):
+    """A file as `master_key.load` reads it."""
+
+    path: str
+
+
+class KeyText(msgspec.Struct, frozen=True, tag="text"):
+    """A key that was given in the environment variable `name`."""
+
+    name: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"KeyText(name={self.name!r})"
+
+
+class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
+    """A key that stays in a PKCS#11 token. `module` is the path of the library that speaks to it.
+
+    The PIN of the token's user is `pin`, or the first line of `pin_file`.
+    """
+
+    module: str
+    token: str
+    key: str
+    pin: str = ""
+    pin_file: str = ""
+
+    def __repr__(self) -> str:
+        return f"TokenKeyName(module={self.module!r}, token={self.token!r}, key={self.key!r})"
+
+
+MasterKeySource = KeyFile | KeyText | TokenKeyName
+
+_URI_SCHEME: Final = "pkcs11:"
+_URI_PARTS: Final = ("token", "object", "module-path")
+
+
+def parse_source(place: str, pin: str = "") -> MasterKeySource:
+    """What an operator wrote: a file's path, or a PKCS#11 URI (RFC 7512) such as
+
+        pkcs11:token=keystead;object=master?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/keystead/pin
+
+    `pin` is the PIN where the URI names no file for it. Raises MasterKeyError for a URI that lacks a part, has one
+    that is not known, or holds the PIN itself: a URI is seen on command lines.
+    """
+    if not place.startswith(_URI_SCHEME):
+        return KeyFile(place)
+    path, _, query = place.removeprefix(_URI_SCHEME).partition("?")
+    pairs = [pair.partition("=") for pair in (*path.split(";"), *query.split("&")) if pair]
+    given = {name: unquote(value) for name, _, value in pairs}
+    if "pin-value" in given:
+        raise MasterKeyError("a PKCS#11 URI must not hold the PIN: give pin-source, or KEYSTEAD_PKCS11_PIN")
+    if unknown := sorted(given.keys() - {*_URI_PARTS, "pin-source"}):
+        raise MasterKeyError(f"the PKCS#11 URI has a part that is not known: {unknown[0][:100]!a}")
+    if missing := [name for name in _URI_PARTS if not given.get(name)]:
+        raise MasterKeyError(f"the PKCS#11 URI lacks {missing[0]}: pkcs11:token=…;object=…?module-path=…")
+    pin_file = given.get("pin-source", "").removeprefix("file:")
+    if not pin_file and not pin:
+        raise MasterKeyError("the PKCS#11 token has no PIN: give pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
+    module, token, key = given["module-path"], given["token"], given["object"]
+    return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
+
+
+class MasterKeySources(msgspec.Struct, frozen=True):
+    """The key that seals, and those that only open what they sealed."""
+
+    sealing: MasterKeySource
+    others: tuple[MasterKeySource, ...] = ()
+
+
+def open_master_keys(sources: MasterKeySources) -> Master:
+    """The master keys. Raises MasterKeyError if one cannot be had."""
+    sealing = open_master_key(sources.sealing)
+    return MasterKeys(sealing, [open_master_key(one) for one in sources.others]) if sources.others else sealing
+
+
+def create_master_key(source: MasterKeySource) -> Master:
+    """A fresh key at this place. Raises MasterKeyError if one is there, or cannot be made."""
+    match source:
+        case KeyFile(path):
+            return create(Path(path))
+        case TokenKeyName():
+            from keystead.keys.token_key import create_token_key
+
+            return create_token_key(source)
+        case KeyText(name):
+            raise MasterKeyError(f"a key cannot be made in {name}")
+
+
+def open_master_key(source: MasterKeySource) -> Master:
+    """One master key. Raises MasterKeyError if it cannot be had."""
+    match source:
+        case KeyFile(path):
+            return load(Path(path))
+        case KeyText(name, value):
+            return from_environment(name, value)
+        case TokenKeyName():
+            from keystead.keys.token_key import open_token_key  # a library of its own, which few installations need
+
+            return open_token_key(source)

@@ -1,0 +1,40 @@
+"""Which of the credentials in a request another sub-organization of the same parent holds.
+
+Here: the look-up before an operation that registers credentials. Not here: the rule about what it finds
+(`organizations.credentials.check_not_held_by_siblings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
+from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
+from keystead.organizations.lookups import LookupKind
+from keystead.pipeline.gathering import Gathering
+
+HeldBySiblings = frozenset[str]
+"""Public keys and credential ids that another sub-organization of the same parent holds."""
+
+
+async def held_by_siblings(
+    gathering: Gathering,
+    api_keys: Iterable[ApiKeyParamsV2] = (),
+    authenticators: Iterable[AuthenticatorParamsV2] = (),
+) -> HeldBySiblings:
+    """The keys and credential ids among these that a sibling holds; none in an organization without a parent."""
+    organization = gathering.organization
+    parent_id = organization.profile.parent_id
+    if parent_id is None:
+        return frozenset()
+    asked = {
+        LookupKind.PUBLIC_KEY: [looked_up_public_key(key.public_key) for key in api_keys],
+        LookupKind.CREDENTIAL_ID: [
+            looked_up_credential_id(one.attestation.credential_id) for one in authenticators
+        ],
+    }
+    held: set[str] = set()
+    for kind, values in asked.items():
+        if values:
+            held.update(await gathering.store.held_by_siblings(parent_id, organization.id, kind, values))
+    return frozenset(held)

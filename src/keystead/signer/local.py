@@ -1,0 +1,328 @@
+"""The signer's calls, carried out: makes wallets and keys, derives accounts, signs, exports, imports.
+
+The only code that handles plaintext key material, through `keystead.keys`. A secret that a call opens is dropped
+when the call ends; between calls only public keys are kept. Not here: whether a caller may ask, where sealed values
+are stored, and how a call reaches this process (`rpc`, `process`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
+from keystead.api.errors import Internal
+from keystead.api.records import AppProof
+from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
+from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.keys.bundles import BundleKey
+from keystead.keys.derivation import KnownParents
+from keystead.keys.exporting import wallet_text
+from keystead.keys.importing import new_target, opened_message, read_phrase, read_private_key
+from keystead.keys.material import (
+    Phrase,
+    PlannedAccount,
+    derive_account,
+    keep_private_key,
+    make_wallet,
+    opened_key,
+    opened_wallet,
+    plan_accounts,
+    private_key_context,
+    require_all_encodable,
+    wallet_context,
+)
+from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
+from keystead.keys.proof_key import ProofKey
+from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
+from keystead.keys.signatures import SignatureUnverified, sign
+from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.pipeline.ports import (
+    AccountRequest,
+    BundleSigner,
+    ClientMessage,
+    DerivedAccount,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
+    NewPrivateKey,
+    NewWallet,
+    Sealed,
+    SigningKey,
+)
+from keystead.signer.server_keys import ServerKeys, WrongMasterKey
+
+PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
+BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
+CHECK_CONTEXT = SealContext(Purpose.CHECK)
+_CHECK_TEXT = b"keystead"
+
+SERVER_KEY_CONTEXTS: Final[Mapping[str, SealContext]] = {
+    "proof_key": PROOF_KEY_CONTEXT,
+    "bundle_key": BUNDLE_KEY_CONTEXT,
+    "master_key_check": CHECK_CONTEXT,
+}
+"""By the fields of ServerKeys."""
+
+
+class LocalSigner:
+    """Implements `pipeline.ports.Signer`.
+
+    `proof_key` comes from `new_proof_key`; without one nothing can be proved. `bundle_key` comes from
+    `new_bundle_key`; without one nothing is exported or imported. `entropy(n)` gives n bytes and is where mnemonics
+    and these two keys come from; only a development server that must come up with the same addresses each time
+    passes its own. Data keys, import targets and nonces always come from the operating system.
+
+    Raises SealBroken if `master_key` does not open the two.
+    """
+
+    def __init__(
+        self,
+        master_key: Master,
+        proof_key: Sealed | None = None,
+        bundle_key: Sealed | None = None,
+        *,
+        entropy: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        self._master_key = master_key
+        self._entropy = entropy
+        self._parents = KnownParents()
+        self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, PROOF_KEY_CONTEXT))
+        self._bundle_key = None
+        if bundle_key is not None:
+            self._bundle_key = BundleKey(master_key.open(bundle_key, BUNDLE_KEY_CONTEXT))
+
+    def check_value(self) -> Sealed:
+        """A constant sealed under the master key, to be stored beside the data and tested at the next start."""
+        return self._master_key.seal(_CHECK_TEXT, CHECK_CONTEXT)
+
+    def new_server_keys(self) -> ServerKeys:
+        """What a new installation keeps sealed under this master key."""
+        return ServerKeys(self.check_value(), self.new_proof_key(), self.new_bundle_key())
+
+    def opens(self, check: Sealed) -> bool:
+        """Whether this master key sealed `check`, and so fits the data stored beside it."""
+        try:
+            return self._master_key.open(check, CHECK_CONTEXT) == _CHECK_TEXT
+        except SealBroken:
+            return False
+
+    def new_proof_key(self) -> Sealed:
+        """Two fresh P-256 scalars (encryption, signing; 32 bytes each) sealed under the master key."""
+        return self._master_key.seal(self._two_p256_keys(), PROOF_KEY_CONTEXT)
+
+    def new_bundle_key(self) -> Sealed:
+        """As `new_proof_key`: the key that signs bundles."""
+        return self._master_key.seal(self._two_p256_keys(), BUNDLE_KEY_CONTEXT)
+
+    async def new_data_key(self, organization_id: str) -> Sealed:
+        return self._master_key.seal_data_key(DataKey.generate(), organization_id)
+
+    async def create_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        mnemonic_length: int,
+        accounts: Sequence[AccountRequest],
+    ) -> NewWallet:
+        """Make a wallet of a fresh mnemonic. Raises as the protocol says, and SealBroken for the data key."""
+        plan = plan_accounts(accounts)
+        phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
+        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
+
+    async def restore_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        mnemonic: str,
+        accounts: Sequence[AccountRequest],
+        passphrase: str = "",
+    ) -> NewWallet:
+        """Make a wallet of a mnemonic that exists, with its BIP-39 passphrase.
+
+        Raises as `create_wallet` does, and InvalidRequest with `invalid mnemonic` in the message.
+        """
+        plan = plan_accounts(accounts)
+        entropy, language = entropy_from_mnemonic(mnemonic)
+        phrase = Phrase(entropy, language, passphrase)
+        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
+
+    async def derive_accounts(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        accounts: Sequence[AccountRequest],
+    ) -> tuple[DerivedAccount, ...]:
+        """Raises as the protocol says, and SealBroken for the data key and the mnemonic."""
+        plan = plan_accounts(accounts)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        seed = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
+        return await asyncio.to_thread(lambda: tuple(derive_account(seed, account) for account in plan))
+
+    async def create_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> NewPrivateKey:
+        """Raises as the protocol says, and SealBroken for the data key."""
+        require_all_encodable(curve, address_formats)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        context = private_key_context(organization_id, private_key_id)
+        return keep_private_key(opened, context, curve, self._private_key(curve), address_formats)
+
+    async def sign(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        key: SigningKey,
+        scheme: SignatureScheme,
+        messages: Sequence[bytes],
+    ) -> tuple[Signature, ...]:
+        """Raises as the protocol says, and SealBroken for the data key and the key."""
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        private_key = opened_key(opened, organization_id, key, self._parents)
+        try:
+            return sign(key.curve, private_key, scheme, messages, public_key=key.public_key)
+        except SignatureUnverified as wrong:
+            self._parents.forget()  # one of them may have come out wrong, and would be wrong the next time, too
+            raise Internal(wrong.message) from None
+
+    async def bundle_signer(self) -> BundleSigner:
+        """Raises Internal if the server has no bundle key."""
+        key = self._bundles()
+        return BundleSigner(key.signing_public_key, key.composite_public_key)
+
+    async def new_import_target(
+        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+    ) -> NewImportTarget:
+        """Raises SealBroken for the data key, Internal if the server has no bundle key."""
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        return new_target(opened, self._bundles(), organization_id, target_id, kind, user_id)
+
+    async def import_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        wallet_id: str,
+        accounts: Sequence[AccountRequest],
+    ) -> ImportedWallet:
+        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        plan = plan_accounts(accounts)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+
+        def imported() -> ImportedWallet:
+            target_id, plaintext = opened_message(opened, organization_id, targets, message)
+            context = wallet_context(organization_id, wallet_id)
+            return ImportedWallet(target_id, make_wallet(opened, context, read_phrase(plaintext), plan))
+
+        return await asyncio.to_thread(imported)
+
+    async def import_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> ImportedPrivateKey:
+        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        require_all_encodable(curve, address_formats)
+        opened = self._master_key.open_data_key(data_key, organization_id)
+
+        def imported() -> ImportedPrivateKey:
+            target_id, plaintext = opened_message(opened, organization_id, targets, message)
+            secret = read_private_key(plaintext, curve)
+            context = private_key_context(organization_id, private_key_id)
+            return ImportedPrivateKey(target_id, keep_private_key(opened, context, curve, secret, address_formats))
+
+        return await asyncio.to_thread(imported)
+
+    async def export_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        language: MnemonicLanguage,
+        target: bytes,
+    ) -> str:
+        """Raises SealBroken for the data key and the mnemonic, Internal if the server has no bundle key."""
+        key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
+
+        def exported() -> str:
+            secret = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
+            return key.export_bundle(organization_id, wallet_text(secret, language), target)
+
+        return await asyncio.to_thread(exported)
+
+    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+        """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
+        bundle_key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
+
+        def exported() -> str:
+            secret = opened_key(opened, organization_id, key, KnownParents())  # of its own: this is another thread
+            return bundle_key.export_bundle(organization_id, secret, target)
+
+        return await asyncio.to_thread(exported)
+
+    async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
+        """Sign the UTF-8 bytes of each payload. Raises Internal if the server has no proof key."""
+        if self._proof_key is None:
+            raise Internal("this server has no proof key")
+        return tuple(self._proof_key.prove(payload) for payload in payloads)
+
+    async def _wallet(
+        self,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        phrase: Phrase,
+        plan: Sequence[PlannedAccount],
+    ) -> NewWallet:
+        opened = self._master_key.open_data_key(data_key, organization_id)
+        context = wallet_context(organization_id, wallet_id)
+        # PBKDF2 takes a millisecond and releases the GIL; in a thread it leaves the event loop free.
+        return await asyncio.to_thread(make_wallet, opened, context, phrase, plan)
+
+    def _two_p256_keys(self) -> bytes:
+        return self._private_key(Curve.P256) + self._private_key(Curve.P256)
+
+    def _bundles(self) -> BundleKey:
+        if self._bundle_key is None:
+            raise Internal("this server has no bundle key")
+        return self._bundle_key
+
+    def _private_key(self, curve: Curve) -> bytes:
+        """32 bytes. Rejection sampling: reducing modulo the order would favour small scalars."""
+        while True:
+            candidate = self._entropy(PRIVATE_KEY_BYTES)
+            if curve not in GROUP_ORDERS or 0 < int.from_bytes(candidate) < GROUP_ORDERS[curve]:
+                return candidate
+
+
+def open_signer(master_key: Master, server_keys: ServerKeys) -> LocalSigner:
+    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
+    if not LocalSigner(master_key).opens(server_keys.master_key_check):
+        raise WrongMasterKey(f"the stored check value is under key {server_keys.master_key_check.key_id!a}")
+    return LocalSigner(master_key, server_keys.proof_key, server_keys.bundle_key)

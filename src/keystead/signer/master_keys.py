@@ -1,0 +1,45 @@
+"""Master keys, as commands and servers deal with them: named, created, opened.
+
+Here: the only way from outside this package to `keystead.keys`. Not here: how a key is read from its file
+(`keys.master_key`) or its token (`keys.token_key`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from keystead.keys import master_key
+from keystead.keys.master_key import MasterKeyError
+from keystead.keys.master_key_source import (
+    KeyFile,
+    KeyText,
+    MasterKeySource,
+    MasterKeySources,
+    TokenKeyName,
+    create_master_key,
+    open_master_key,
+    open_master_keys,
+    parse_source,
+)
+from keystead.keys.sealing import Master, MasterKey, SealBroken
+
+__all__ = [
+    "KeyFile",
+    "KeyText",
+    "Master",
+    "MasterKeyError",
+    "MasterKeySource",
+    "MasterKeySources",
+    "SealBroken",
+    "TokenKeyName",
+    "create_development_key",
+    "create_master_key",
+    "open_master_key",
+    "open_master_keys",
+    "parse_source",
+]
+
+
+def create_development_key(path: Path, secret: bytes | None) -> Master:
+    """Write a master key to a new file: these 32 bytes, or a fresh key if None. Raises MasterKeyError."""
+    return master_key.create(path, None if secret is None else MasterKey(secret))

@@ -1,0 +1,43 @@
+"""Sealing values anew under another master key, the cryptographic half of a rotation.
+
+Not here: which values there are and where they are stored (`server.rotation`).
+"""
+
+from __future__ import annotations
+
+from keystead.keys.sealing import Master, MasterKeys, SealBroken, SealContext, data_key_context
+from keystead.pipeline.ports import Sealed
+from keystead.signer.local import SERVER_KEY_CONTEXTS
+
+
+class Resealer:
+    """Opens what `old` or `new` sealed, and seals it under `new`. Uses both keys in this process."""
+
+    def __init__(self, old: Master, new: Master) -> None:
+        self._keys = MasterKeys(new, [old])
+        self.old_key_id = old.key_id
+        self.new_key_id = new.key_id
+
+    def is_current(self, sealed: Sealed) -> bool:
+        """Whether the new key sealed it. The data key of a deleted organization is empty and counts as current."""
+        return sealed.key_id in ("", self.new_key_id)
+
+    def check(self, name: str, sealed: Sealed) -> None:
+        """Raises SealBroken unless one of the keys opens this value of the server."""
+        self._keys.open(sealed, SERVER_KEY_CONTEXTS[name])
+
+    def data_key(self, sealed: Sealed, organization_id: str) -> Sealed:
+        """Raises SealBroken."""
+        return self._resealed(sealed, data_key_context(organization_id))
+
+    def server_key(self, name: str, sealed: Sealed) -> Sealed:
+        """`name` is a field of ServerKeys. Raises SealBroken."""
+        return self._resealed(sealed, SERVER_KEY_CONTEXTS[name])
+
+    def _resealed(self, sealed: Sealed, context: SealContext) -> Sealed:
+        resealed = self._keys.seal(self._keys.open(sealed, context), context)
+        self._keys.open(resealed, context)  # a value that cannot be opened must not replace one that can
+        return resealed
+
+
+__all__ = ["Resealer", "SealBroken"]

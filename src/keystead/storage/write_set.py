@@ -1,0 +1,131 @@
+"""The write set of a commit: its rows, its deletions, and the compare-and-swaps that must succeed.
+
+Here: the values. Not here: what each row holds (`rows`), which commits share a transaction (`groups`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.organizations.organization import Version
+from keystead.pipeline.store import CommitOutcome
+
+Row = tuple[Any, ...]
+
+ACTIVITY_CHANGES = (
+    "status",
+    "result",
+    "app_proofs",
+    "failure",
+    "proofs",
+    "approvals_since_ms",
+    "revision",
+    "updated_at_ms",
+)
+"""The columns that a later revision of an activity replaces: the last columns of its row, in order."""
+
+IF_SKIPPED = {
+    "instance": CommitOutcome.CONFLICT,
+    "organization": CommitOutcome.CONFLICT,
+    "activity": CommitOutcome.DUPLICATE,
+}
+"""The outcome of a commit that inserts a row of this table where the key exists already."""
+
+
+class VersionSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an organization's version: fails unless `before` is still the newest."""
+
+    organization_id: str
+    before: Version
+    after: Version
+
+    def parameters(self) -> dict[str, str | int]:
+        return {
+            "organization_id": self.organization_id,
+            "before_number": self.before.number,
+            "before_changed_by": self.before.changed_by,
+            "after_number": self.after.number,
+            "after_changed_by": self.after.changed_by,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id,)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.organization_id, self.before.number, self.before.changed_by)
+
+
+class ActivitySwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an activity's revision: fails unless `before` is still the newest.
+
+    `values` are the new values of ACTIVITY_CHANGES.
+    """
+
+    organization_id: str
+    activity_id: str
+    before: int
+    values: Row
+
+    def parameters(self) -> dict[str, Any]:
+        after = {f"after_{name}": value for name, value in zip(ACTIVITY_CHANGES, self.values, strict=True)}
+        return {
+            "organization_id": self.organization_id,
+            "activity_id": self.activity_id,
+            "before_revision": self.before,
+            **after,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id, self.activity_id)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.organization_id, self.activity_id, self.before)
+
+
+class SettingSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of a value of the instance: fails unless `before` is still its value."""
+
+    name: str
+    before: bytes
+    after: bytes
+
+    def parameters(self) -> dict[str, Any]:
+        return {"instance_name": self.name, "before_value": self.before, "after_value": self.after}
+
+    def key(self) -> Row:
+        return (self.name,)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.name, self.before)
+
+
+class WalletContents(msgspec.Struct, frozen=True):
+    """A wallet whose accounts are all deleted."""
+
+    organization_id: str
+    wallet_id: str
+
+    def parameters(self) -> dict[str, str]:
+        return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
+
+
+class WriteSet(msgspec.Struct, frozen=True):
+    """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
+
+    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
+    deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
+    the `deleted_organizations` everything but their records and their activities.
+    """
+
+    rows: list[tuple[str, Row]]
+    deleted: list[tuple[str, Row]]
+    version_swap: VersionSwap | None = None
+    activity_swap: ActivitySwap | None = None
+    deleted_organizations: tuple[str, ...] = ()
+    emptied_wallets: tuple[WalletContents, ...] = ()
+    setting_swap: SettingSwap | None = None

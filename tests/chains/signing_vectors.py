@@ -1,0 +1,32 @@
+"""The vectors of signed transactions, and who signs in them: accounts of one mnemonic, with their private keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keystead.api.enums import AddressFormat, Curve
+from keystead.chains.transaction import Party
+from keystead.keys.public_keys import public_key
+
+_VECTORS = Path(__file__).parents[1] / "vectors"
+SIGNING: dict[str, Any] = json.loads((_VECTORS / "signing.json").read_bytes())
+_ACCOUNTS = json.loads((_VECTORS / "addresses.json").read_bytes())["walletAccounts"]
+
+
+def account(address: str) -> tuple[bytes, Party]:
+    """The private key and the party of an account of the vectors."""
+    row = next(row for row in _ACCOUNTS if row.get("address") == address)
+    return bytes.fromhex(row["privateKey"]), party(row["curve"], row["privateKey"], row["addressFormat"], address)
+
+
+def party(curve: str, private_key: str, address_format: str | None = None, address: str | None = None) -> Party:
+    key = public_key(Curve(curve), bytes.fromhex(private_key))
+    return Party(
+        curve=key.curve,
+        compressed=key.compressed,
+        uncompressed=key.uncompressed,
+        address_format=None if address_format is None else AddressFormat(address_format),
+        address=address,
+    )

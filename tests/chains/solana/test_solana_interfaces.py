@@ -1,0 +1,341 @@
+"""Instructions read by their IDLs: old and new specification, every type, and data that fits no single reading."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from solders.pubkey import Pubkey
+
+from keystead.chains.solana.idl import check_idl
+from keystead.chains.solana.interfaces import parsed_instruction
+
+KEY = Pubkey(b"\x05" * 32)
+ROUTE = bytes.fromhex("e517cb977ae3ad2a")
+"""Anchor's discriminator of `route`: sha256("global:route")[:8]."""
+
+TYPES: list[dict[str, Any]] = [
+    {
+        "name": "Pair",
+        "type": {"kind": "struct", "fields": [{"name": "a", "type": "u8"}, {"name": "b", "type": "i8"}]},
+    },
+    {"name": "Tuple", "type": {"kind": "struct", "fields": ["u8", "bool"]}},
+    {"name": "Nothing", "type": {"kind": "struct"}},
+    {
+        "name": "Side",
+        "type": {
+            "kind": "enum",
+            "variants": [
+                {"name": "Bid"},
+                {"name": "Ask", "fields": [{"name": "price", "type": "u16"}]},
+                {"name": "Swap", "fields": ["u8", {"defined": "Pair"}]},
+            ],
+        },
+    },
+    {"name": "OldAlias", "type": {"kind": "alias", "value": {"vec": "u8"}}},
+    {"name": "NewAlias", "type": {"kind": "type", "alias": {"defined": {"name": "Pair"}}}},
+    {"name": "Endless", "type": {"kind": "struct", "fields": [{"name": "next", "type": {"defined": "Endless"}}]}},
+    {
+        "name": "List",
+        "type": {"kind": "struct", "fields": [{"name": "next", "type": {"option": {"defined": "List"}}}]},
+    },
+    {
+        "name": "Packed",
+        "serialization": "bytemuck",
+        "type": {"kind": "struct", "fields": [{"name": "a", "type": "u8"}]},
+    },
+    {"name": "Twice", "type": {"kind": "struct", "fields": ["u8"]}},
+    {"name": "Twice", "type": {"kind": "struct", "fields": ["u16"]}},
+    {
+        "name": "Same",
+        "type": {"kind": "struct", "fields": [{"name": "a", "type": "u8"}, {"name": "a", "type": "u8"}]},
+    },
+    {  # struct Box<T, const N: usize> { items: [T; N], last: Option<T> }
+        "name": "Box",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "const", "name": "N", "type": "usize"}],
+        "type": {
+            "kind": "struct",
+            "fields": [
+                {"name": "items", "type": {"array": [{"generic": "T"}, {"generic": "N"}]}},
+                {"name": "last", "type": {"option": {"generic": "T"}}},
+            ],
+        },
+    },
+    {  # enum Either<T, U> { Left(T), Right { value: U } }
+        "name": "Either",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "type", "name": "U"}],
+        "type": {
+            "kind": "enum",
+            "variants": [
+                {"name": "Left", "fields": [{"generic": "T"}]},
+                {"name": "Right", "fields": [{"name": "value", "type": {"generic": "U"}}]},
+            ],
+        },
+    },
+    {  # type Swapped<T, U> = Either<U, T>: the names mean another thing inside than outside
+        "name": "Swapped",
+        "generics": [{"kind": "type", "name": "T"}, {"kind": "type", "name": "U"}],
+        "type": {
+            "kind": "type",
+            "alias": {
+                "defined": {
+                    "name": "Either",
+                    "generics": [
+                        {"kind": "type", "type": {"generic": "U"}},
+                        {"kind": "type", "type": {"generic": "T"}},
+                    ],
+                }
+            },
+        },
+    },
+    *(
+        {  # struct Bytes<const M: usize>(Box<u8, M>), the constant handed on as Anchor writes it, and as one would
+            "name": name,
+            "generics": [{"kind": "const", "name": "M", "type": "usize"}],
+            "type": {
+                "kind": "struct",
+                "fields": [{"defined": {"name": "Box", "generics": [{"kind": "type", "type": "u8"}, handed_on]}}],
+            },
+        }
+        for name, handed_on in (
+            ("Bytes", {"kind": "type", "type": {"generic": "M"}}),
+            ("MoreBytes", {"kind": "const", "value": "M"}),
+        )
+    ),
+    {  # struct Deeper<T> { next: Option<Deeper<Option<T>>> }, of which every level is another type
+        "name": "Deeper",
+        "generics": [{"kind": "type", "name": "T"}],
+        "type": {
+            "kind": "struct",
+            "fields": [
+                {
+                    "name": "next",
+                    "type": {
+                        "option": {
+                            "defined": {
+                                "name": "Deeper",
+                                "generics": [{"kind": "type", "type": {"option": {"generic": "T"}}}],
+                            }
+                        }
+                    },
+                }
+            ],
+        },
+    },
+    {"name": "Older", "generics": ["T"], "type": {"kind": "struct", "fields": [{"generic": "T"}]}},
+]
+
+
+def generic(name: str, *arguments: Any) -> dict[str, Any]:
+    """Of this definition with types, and with constants, which are numbers here."""
+    written = [
+        {"kind": "const", "value": str(each)} if isinstance(each, int) else {"kind": "type", "type": each}
+        for each in arguments
+    ]
+    return {"defined": {"name": name, "generics": written}}
+
+
+def idl(*arguments: Any, name: str = "route", accounts: tuple[Any, ...] = (), **more: Any) -> str:
+    """An IDL of one instruction whose arguments are of these types, named x0, x1, …"""
+    args = [{"name": f"x{at}", "type": kind} for at, kind in enumerate(arguments)]
+    text = json.dumps(
+        {"instructions": [{"name": name, "accounts": accounts, "args": args, **more}], "types": TYPES}
+    )
+    check_idl(text)
+    return text
+
+
+def read(text: str, data: bytes, accounts: list[str] | None = None) -> dict[str, Any] | None:
+    return parsed_instruction(text, data, accounts or [])
+
+
+READ: list[tuple[Any, bytes, Any]] = [
+    ("bool", b"\0", False),
+    ("bool", b"\x01", True),
+    *((f"u{bits}", b"\xff" * (bits // 8), 2**bits - 1) for bits in (8, 16, 32, 64, 128)),
+    *((f"i{bits}", b"\xfe" + b"\xff" * (bits // 8 - 1), -2) for bits in (8, 16, 32, 64, 128)),
+    ("u32", b"\x01\0\0\0", 1),
+    ("f32", struct.pack("<f", 0.5), "0.5"),
+    ("f64", struct.pack("<d", -1e300), "-1e+300"),
+    ("publicKey", bytes(KEY), str(KEY)),
+    ("pubkey", bytes(KEY), str(KEY)),
+    ("bytes", b"\x03\0\0\0\xab\xcd\xef", "abcdef"),
+    ("string", b"\x03\0\0\0\xe2\x82\xac", "€"),
+    ({"vec": "u16"}, b"\x02\0\0\0\x01\0\x02\0", [1, 2]),
+    ({"array": ["u8", 3]}, b"\x01\x02\x03", [1, 2, 3]),
+    ({"option": "u8"}, b"\0", None),
+    ({"option": "u8"}, b"\x01\x07", 7),
+    ({"defined": "Pair"}, b"\x01\xff", {"a": 1, "b": -1}),
+    ({"defined": {"name": "Pair"}}, b"\x01\xff", {"a": 1, "b": -1}),
+    ({"defined": "Tuple"}, b"\x01\x01", [1, True]),
+    ({"defined": "Nothing"}, b"", {}),
+    ({"defined": "Side"}, b"\0", {"Bid": {}}),
+    ({"defined": "Side"}, b"\x01\x09\0", {"Ask": {"price": 9}}),
+    ({"defined": "Side"}, b"\x02\x09\x01\x02", {"Swap": [9, {"a": 1, "b": 2}]}),
+    ({"defined": "OldAlias"}, b"\x01\0\0\0\x05", [5]),
+    ({"defined": "NewAlias"}, b"\x01\xff", {"a": 1, "b": -1}),
+    ({"vec": {"vec": {"option": "u8"}}}, b"\x02\0\0\0\x01\0\0\0\x01\x05\0\0\0\0", [[5], []]),
+    ({"defined": "List"}, b"\x01\x01\0", {"next": {"next": {"next": None}}}),
+    # Borsh of a generic type is that of the type with its parameters put in.
+    (generic("Box", "u16", 2), b"\x01\0\x02\0" + b"\0", {"items": [1, 2], "last": None}),
+    (generic("Box", "u8", 0), b"\x01\x07", {"items": [], "last": 7}),
+    (
+        generic("Box", generic("Box", "u8", 1), 1),
+        b"\x05\0" + b"\x01" + b"\x06\x01\x07",
+        {"items": [{"items": [5], "last": None}], "last": {"items": [6], "last": 7}},
+    ),
+    (generic("Either", "u8", {"vec": "u8"}), b"\x01" + b"\x01\0\0\0\x09", {"Right": {"value": [9]}}),
+    (generic("Either", {"defined": "Pair"}, "u8"), b"\0\x01\xff", {"Left": [{"a": 1, "b": -1}]}),
+    (generic("Swapped", "u16", "u8"), b"\0\x09", {"Left": [9]}),
+    (generic("Swapped", "u16", "u8"), b"\x01\x09\0", {"Right": {"value": 9}}),
+    (generic("Bytes", 3), b"\x01\x02\x03" + b"\0", [{"items": [1, 2, 3], "last": None}]),
+    (generic("MoreBytes", 1), b"\x01" + b"\x01\x02", [{"items": [1], "last": 2}]),
+    (generic("Deeper", "u8"), b"\x01\x01\0", {"next": {"next": {"next": None}}}),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "value"), READ, ids=[f"{row[0]} {row[1].hex()}" for row in READ])
+def test_types(kind: Any, data: bytes, value: Any) -> None:
+    parsed = read(idl(kind, "u8"), ROUTE + data + b"\x63")
+    assert parsed is not None
+    assert parsed["program_call_args"] == {"x0": value, "x1": 99}
+
+
+CONSTANT, ARABIC = {"kind": "const", "value": "1"}, {"kind": "const", "value": "\u0661"}
+
+NOT_READ: list[tuple[str, Any, bytes]] = [
+    ("no data", "u8", b""),
+    ("data cut short", "u64", bytes(7)),
+    ("more data", "u8", bytes(2)),
+    ("a bool of 2", "bool", b"\x02"),
+    ("an option of 2", {"option": "u8"}, b"\x02\x01"),
+    ("a variant too many", {"defined": "Side"}, b"\x03"),
+    ("a string that is not UTF-8", "string", b"\x01\0\0\0\xff"),
+    ("a string beyond the data", "string", b"\xff\xff\xff\xff"),
+    ("a list beyond the data", {"vec": "u8"}, b"\xff\xff\xff\xff"),
+    ("a list of four thousand millions of nothing", {"vec": {"defined": "Nothing"}}, b"\xff\xff\xff\xff"),
+    ("an array of as many", {"array": [{"defined": "Nothing"}, 2**62]}, b""),
+    ("a type that never ends", {"defined": "Endless"}, bytes(9)),
+    ("a type nested too deeply", {"defined": "List"}, b"\x01" * 100 + b"\0"),
+    ("another layout than Borsh", {"defined": "Packed"}, b"\x01"),
+    ("a type defined twice", {"defined": "Twice"}, b"\x01"),
+    ("two members of one name", {"defined": "Same"}, b"\x01\x02"),
+    ("too few generic arguments", generic("Box", "u8"), b"\x01\0"),
+    ("too many", generic("Box", "u8", 1, 1), b"\x01\0"),
+    ("none", {"defined": "Box"}, b"\0"),
+    ("some where there are no parameters", generic("Pair", "u8"), b"\x01\xff"),
+    ("a constant for a type", generic("Box", 1, 1), b"\x01\0"),
+    ("a type for a constant", generic("Box", "u8", "u8"), b"\x01\0"),
+    (
+        "a constant that is no length",
+        {"defined": {"name": "Bytes", "generics": [CONSTANT | {"value": "x"}]}},
+        b"\0",
+    ),
+    ("a length of digits of another script", {"defined": {"name": "Bytes", "generics": [ARABIC]}}, b"\x01\0"),
+    ("an array of millions of nothing", generic("Box", {"defined": "Nothing"}, 999_999_999), b"\0"),
+    ("a longer one", generic("Box", {"defined": "Nothing"}, 10**4000), b"\0"),
+    ("a generic type nested too deeply", generic("Deeper", "u8"), b"\x01" * 100 + b"\0"),
+    ("parameters of an older specification", generic("Older", "u8"), b"\x01"),
+]
+
+
+@pytest.mark.parametrize(("kind", "data"), [row[1:] for row in NOT_READ], ids=[row[0] for row in NOT_READ])
+def test_data_without_an_exact_reading(kind: Any, data: bytes) -> None:
+    started = time.process_time()
+    assert read(idl(kind), ROUTE + data) is None
+    assert time.process_time() - started < 0.5
+
+
+AMOUNT = (258).to_bytes(8, "little")
+COPTIONS: list[tuple[str, tuple[Any, ...], bytes, list[Any] | None]] = [
+    # spl_token::instruction, pack_pubkey_option: one byte, and the key only if it is 1. Borsh writes enums so, too.
+    ("SPL Token, none", ({"coption": "pubkey"},), b"\0", [None]),
+    ("SPL Token, some", ({"coption": "pubkey"},), b"\x01" + bytes(KEY), [str(KEY)]),
+    ("one in the middle", ({"coption": "u64"}, "u8"), b"\x01" + AMOUNT + b"\x07", [258, 7]),
+    ("none in the middle", ({"coption": "u64"}, "u8"), b"\0\x07", [None, 7]),
+    ("two", ({"coption": "u64"}, {"coption": "u8"}), b"\0\x01\x07", [None, 7]),
+    ("in an option", ({"option": {"coption": "u8"}},), b"\x01\x01\x07", [7]),
+    # Anchor's coder of SPL Token's instructions: one byte, and always the room of a key.
+    ("with padding, none", ({"coption": "pubkey"},), bytes(33), [None]),
+    # Without the padding, the u8 is its first zero.
+    ("with padding, in the middle", ({"coption": "u64"}, "u8"), bytes(9) + b"\x07", None),
+    # spl_token::state, pack_coption_key: four bytes, and always the room of a key.
+    ("as in accounts, none", ({"coption": "pubkey"},), bytes(36), [None]),
+    # Read as by SPL Token, it is another key, three zeros first, with three bytes behind that a program may ignore.
+    ("as in accounts, some", ({"coption": "pubkey"},), b"\x01\0\0\0" + bytes(KEY), None),
+    ("an amount that could be another", ({"coption": "u64"},), b"\x01\0\0\0" + AMOUNT, None),
+    ("more data", ({"coption": "u64"},), b"\x01" + AMOUNT + b"\0", None),
+    ("data cut short", ({"coption": "u64"},), b"\x01" + AMOUNT[:-1], None),
+    ("no such tag", ({"coption": "u64"},), b"\x02" + AMOUNT, None),
+    ("padding that is not zero", ({"coption": "u64"},), b"\0" + AMOUNT, None),
+]
+"""Options as C lays them out: types, data, and the arguments if all readings agree."""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "data", "values"), [row[1:] for row in COPTIONS], ids=[row[0] for row in COPTIONS]
+)
+def test_options_whose_layout_the_idl_does_not_tell(
+    kinds: tuple[Any, ...], data: bytes, values: list[Any] | None
+) -> None:
+    parsed = read(idl(*kinds), ROUTE + data)
+    assert (None if parsed is None else list(parsed["program_call_args"].values())) == values
+
+
+DISCRIMINATORS = [
+    ("initialize", "afaf6d1f0d989bed"),
+    ("transfer", "a334c8e78c0345ba"),
+    ("route", ROUTE.hex()),
+    ("shared_accounts_route", "c1209b3341d69c81"),
+    ("sharedAccountsRoute", "c1209b3341d69c81"),
+]
+"""Of deployed programs. The old specification writes names in camel case, which Anchor turns back."""
+
+
+@pytest.mark.parametrize(("name", "discriminator"), DISCRIMINATORS)
+def test_discriminators_of_anchor(name: str, discriminator: str) -> None:
+    parsed = read(idl(name=name), bytes.fromhex(discriminator))
+    assert parsed is not None
+    assert (parsed["instruction_name"], parsed["discriminator"]) == (name, discriminator)
+
+
+def test_discriminators_that_are_written_out() -> None:
+    parsed = read(idl("u8", discriminator=[7]), b"\x07\x01")
+    assert parsed is not None
+    assert (parsed["discriminator"], parsed["program_call_args"]) == ("07", {"x0": 1})
+    assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") == {}
+
+
+def test_two_instructions_that_fit_are_none() -> None:
+    instructions = [{"name": name, "accounts": [], "args": [], "discriminator": [1]} for name in "ab"]
+    text = json.dumps({"instructions": instructions, "types": []})
+    check_idl(text)
+    assert read(text, b"\x01") is None
+
+
+def test_accounts_are_named_in_order() -> None:
+    accounts = (
+        {"name": "payer", "isMut": True, "isSigner": True},
+        {"name": "pool", "accounts": [{"name": "vault", "writable": True}, {"name": "mint"}]},
+    )
+    parsed = read(idl(accounts=accounts), ROUTE, ["A", "B", "C", "D"])
+    assert parsed is not None
+    assert (
+        parsed["named_accounts"] == parsed["named_account"] == {"payer": "A", "pool.vault": "B", "pool.mint": "C"}
+    )
+    assert read(idl(accounts=accounts), ROUTE, ["A", "B"]) is None
+
+
+KINDS = [kind for kind, *_ in READ] + [kind for _, kind, _ in NOT_READ] + [{"coption": "u8"}, {"coption": "u64"}]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(KINDS), max_size=4), st.binary(max_size=60))
+def test_any_data_is_read_or_not(kinds: list[Any], data: bytes) -> None:
+    parsed = read(idl(*kinds), ROUTE + data)
+    assert parsed is None or len(parsed["program_call_args"]) == len(kinds)

@@ -1,0 +1,47 @@
+"""`keystead init`, run as an operator runs it: once, and again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import MakeDatabase
+
+
+def keystead(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "keystead", *words], cwd=cwd, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_init_again_changes_nothing(make_database: MakeDatabase, tmp_path: Path) -> None:
+    """The same command, as a deployment repeats it: exit code 0, the same organization, key and credentials."""
+    database = make_database()
+    command = ["init", "--database-url", database.url, "--organization-name", "Keystead GmbH"]
+    command += ["--master-key-file", "master.key", "--credentials", "root.json"]
+    first = keystead(*command, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    files = {path: path.read_bytes() for path in (tmp_path / "master.key", tmp_path / "root.json")}
+    values = database.values()
+    again = keystead(*command, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    organization_id = json.loads((tmp_path / "root.json").read_text())["organizationId"]
+    expected = f"Nothing to do: this database is initialised already, with organization {organization_id}."
+    assert again.stdout.splitlines() == [expected]
+    assert {path: path.read_bytes() for path in files} == files
+    assert database.values() == values
+    database.close()
+
+
+def test_init_does_not_overwrite_credentials(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
+    (tmp_path / "root.json").write_text("{}")
+    database = make_sqlite()
+    command = ["init", "--database-url", database.url, "--organization-name", "Keystead GmbH"]
+    refused = keystead(*command, "--master-key-file", "master.key", "--credentials", "root.json", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "root.json exists already and is left as it is" in refused.stderr
+    assert (tmp_path / "root.json").read_text() == "{}"
+    assert not (tmp_path / "master.key").exists()
+    database.close()
