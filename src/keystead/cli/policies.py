@@ -36,7 +36,12 @@ from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
 from keystead.organizations.organization import RootQuorum
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
-from keystead.policies.testing.organization import OrganizationUnderTest, read_quorum, read_users, organization_under_test
+from keystead.policies.testing.organization import (
+    OrganizationUnderTest,
+    organization_under_test,
+    read_quorum,
+    read_users,
+)
 from keystead.policies.testing.schema import MalformedTable
 from keystead.policies.warnings import unsafe_denials
 

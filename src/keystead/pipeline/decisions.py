@@ -68,7 +68,7 @@ class Decisions:
         self._new_id = new_id
         self._catalogue = catalogue
         self._rules = rules
-        self._policy_sets = PolicySets(rules.policy_characters_cached)
+        self.policy_sets = PolicySets(rules.policy_characters_cached)
 
     async def on_submission(
         self,
@@ -88,7 +88,7 @@ class Decisions:
             activity_type=submission.version.activity_type,
             operation=submission.operation,
             intent=submission.intent,
-            policies=await self._policy_sets.of(organization, (voter,)),
+            policies=await self.policy_sets.of(organization, (voter,)),
             submitter_id=voter.user_id,
             submitted_at_ms=now_ms,
             identities=submission.identities,
@@ -266,7 +266,7 @@ class Decisions:
             activity_type=activity.type,
             operation=operation,
             intent=intent,
-            policies=await self._policy_sets.of(organization, users),
+            policies=await self.policy_sets.of(organization, users),
             submitter_id=activity.submitter_id,
             submitted_at_ms=activity.created_at_ms,
             identities=activity.identities,

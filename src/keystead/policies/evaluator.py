@@ -21,6 +21,7 @@ from keystead.policies.request import (
     condition_values,
     consensus_values,
     credential_values,
+    time_values,
     user_value,
 )
 from keystead.policies.syntax import Place
@@ -72,7 +73,7 @@ class PolicyEvaluator:
         self._request = request
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
         self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
-        self._time = EvaluationContext({"time": {"now": request.now_ms * 1_000_000}})
+        self._time = EvaluationContext(time_values(request.now_ms))
         self._everybody = EvaluationContext(_Everybody(request))
         self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)

@@ -98,6 +98,11 @@ def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) 
     return {**resources, "activity": values}
 
 
+def time_values(now_ms: int) -> dict[str, Any]:
+    """The keywords that a time expression sees."""
+    return {"time": {"now": now_ms * 1_000_000}}
+
+
 def user_value(user: User) -> dict[str, Any]:
     """A user as an approver. What a user lacks is "", so that no policy fails for reading it."""
     return {
