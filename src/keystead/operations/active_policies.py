@@ -40,7 +40,7 @@ class GetActivePoliciesResponse(Wire, frozen=True):
 async def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetActivePoliciesResponse:
     """Which policies of the organization are active now. One without a time window always is."""
     now_ms = reading.now_ms
-    compiled = await reading.decisions.policy_sets.of(reading.organization)
+    compiled = await reading.open_activities.environment.policy_sets.of(reading.organization)
     moment = EvaluationContext(time_values(now_ms))
     return GetActivePoliciesResponse(
         statuses=tuple(

@@ -88,7 +88,8 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     found = await reading.store.activity(organization.id, request.activity_id)
     if found is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
-    case = await reading.decisions.case_of(found, organization, request.user_id)
+    user_ids = () if request.user_id is None else (request.user_id,)
+    case = await reading.open_activities.case_of(found, organization, user_ids)
     if request.user_id is None:
         return GetMfaStatusResponse(mfa_statuses=tuple(authorization.mfa_statuses(case, organization)))
     statuses = authorization.mfa_statuses_of(case, organization, request.user_id)

@@ -1,0 +1,96 @@
+"""The step that loads the context of an activity, and so makes it a case to authorize and execute.
+
+Here: what is looked up for a new submission and for an activity on record. Not here: the look-ups (`operations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keystead.api.errors import ServiceError
+from keystead.api.parameters import Asked
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.pipeline import authorization
+from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.authorization import Case
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import is_temporary
+from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.requests import Submission, recorded_request
+
+
+async def case_of_submission(
+    submission: Submission, caller: Principal, organization: Organization, environment: Environment, now_ms: int
+) -> Case:
+    """A new submission with its context. Raises what its operation refuses before any policy is asked."""
+    operation, intent = submission.operation, submission.version.upgrade(submission.intent)
+    if operation.standing is not None:
+        operation.standing(caller.user.user_id, intent)
+    return Case(
+        activity_type=submission.version.activity_type,
+        operation=operation,
+        intent=submission.intent,
+        policies=await environment.policy_sets.of(organization, (caller.user,)),
+        submitter_id=caller.user.user_id,
+        submitted_at_ms=now_ms,
+        identities=submission.identities,
+        proofs=(authorization.proof_of(caller, submission, now_ms),),
+        now_ms=now_ms,
+        gathered=await _loaded(operation, intent, organization, environment),
+    )
+
+
+async def case_of_activity(
+    activity: Activity, organization: Organization, environment: Environment, user_ids: Sequence[str] = ()
+) -> Case:
+    """An activity on record with its context now. What refuses the look-up is `missing`. Its MFA conditions are
+    those of the submitter, of everybody who approves, and of these users.
+
+    Raises ServiceError if another attempt at the look-up may succeed.
+    """
+    now_ms = environment.clock.now_ms()
+    activity = authorization.at(activity, now_ms, environment.rules.approvals_last_ms)
+    operation = operation_of(activity, environment)
+    version = operation.version_of(activity.type)
+    assert version is not None, activity.type
+    _, intent = recorded_request(version, activity.request)
+    proofs = authorization.counted_proofs(activity, organization)
+    voters = {activity.submitter_id, *user_ids, *[proof.user_id for proof in proofs]}
+    users = [organization.users[user_id] for user_id in voters if user_id in organization.users]
+    policies = await environment.policy_sets.of(organization, users)
+    context = missing = None
+    try:
+        context = await _loaded(operation, version.upgrade(intent), organization, environment)
+    except ServiceError as refused:
+        if is_temporary(refused):
+            raise
+        missing = refused
+    return Case(
+        activity_type=activity.type,
+        operation=operation,
+        intent=intent,
+        policies=policies,
+        submitter_id=activity.submitter_id,
+        submitted_at_ms=activity.created_at_ms,
+        identities=activity.identities,
+        proofs=proofs,
+        now_ms=now_ms,
+        gathered=context,
+        missing=missing,
+    )
+
+
+def operation_of(activity: Activity, environment: Environment) -> ActivityOperation:
+    operation = environment.catalogue.of_type(activity.type)
+    assert isinstance(operation, ActivityOperation), activity.type
+    return operation
+
+
+async def _loaded(
+    operation: ActivityOperation, intent: Asked, organization: Organization, environment: Environment
+) -> Any:
+    if operation.gather is None:
+        return None
+    return await operation.gather(Gathering(organization, environment.store), intent)

@@ -1,0 +1,39 @@
+"""What the steps of the pipeline use of this process. Not here: the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from keystead.api.catalogue import Catalogue
+from keystead.organizations.limits import Limits
+from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.policy_sets import PolicySets
+from keystead.pipeline.ports import Clock, Signer
+from keystead.pipeline.requests import Liveness
+from keystead.pipeline.store import Store
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for decisions.
+
+    `approvals_last_ms`: approvals older than this must be given again.
+    """
+
+    limits: Limits
+    liveness: Liveness
+    approvals_last_ms: int = 24 * 3_600_000
+    authorization: AuthorizationSettings = AuthorizationSettings()
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """`new_id` makes a new UUID, later ones in the order of their text."""
+
+    store: Store
+    signer: Signer
+    clock: Clock
+    new_id: Callable[[], str]
+    catalogue: Catalogue
+    rules: Rules
+    policy_sets: PolicySets
