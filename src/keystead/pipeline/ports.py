@@ -37,6 +37,11 @@ class Identities(Protocol):
         ...
 
 
+Id = Annotated[str, Meta(max_length=128)]
+ShortText = Annotated[str, Meta(max_length=4_096)]
+KeyBytes = Annotated[bytes, Meta(max_length=65)]
+
+
 class AccountRequest(msgspec.Struct, frozen=True):
     """An account to derive. `path` as the caller wrote it, e.g. m/44'/60'/0'/0/0."""
 
