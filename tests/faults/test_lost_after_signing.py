@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sqlite3
 import sys
 from abc import ABC, abstractmethod
@@ -16,7 +17,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import httpx
 import pytest
 
@@ -31,8 +31,10 @@ from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
+from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.in_process import ApplicationTransport
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
 from tests.support.tcp_proxy import TcpProxy, tcp_proxy_to
@@ -135,7 +137,7 @@ class Serving:
         channel = self._service._opened.channel
         assert channel is not None
         assert channel._connection is not None
-        return bool(channel._connection._waiting)
+        return bool(channel._connection._pending)
 
     async def post(self, name: str, body: bytes) -> httpx.Response:
         headers = {**self.caller.stamped(body), **SDK_FORM}
@@ -162,13 +164,13 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    installation: Installation, url: str, key_file: Path, signer_socket: Path | None = None
+    installation: Installation, url: str, key_file: Path, connector: socket.socket | None = None
 ) -> AsyncIterator[Serving]:
     settings = Settings(database_url=url, master_key_file=str(key_file), log_requests=False)
-    service = Service(settings, signer_socket=signer_socket)
+    service = Service(settings, connector=connector)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             with httpx.Client() as unused:
                 yield Serving(service, http, installation.caller(unused), installation, key_file)
@@ -210,8 +212,8 @@ async def check_one_outcome(it: Serving, address: str, done: Any, body: bytes) -
     assert [id_ for id_, request in found if bytes(request) == body] == [done["id"]]
     votes = await asyncio.to_thread(rows, installation, "SELECT activity_id FROM vote")
     assert votes.count((done["id"],)) == 1
-    output_key = coincurve.PublicKeyXOnly(witness_program(address))
-    assert output_key.verify(bytes.fromhex("".join(signature_of(done))), MESSAGE)
+    signature = bytes.fromhex("".join(signature_of(done)))
+    assert secp256k1.verifies_schnorr(witness_program(address), signature, MESSAGE)
     async with serving(installation, installation.database.url, it.key_file) as anew:
         assert await anew.signed(body) == done
 
@@ -299,7 +301,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
         with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
-            async with serving(installation, url, key_file, process.path) as it:
+            async with serving(installation, url, key_file, process.connector) as it:
                 address = await it.new_address()
                 body = it.signing_body(address)
                 assert process._process is not None

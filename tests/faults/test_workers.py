@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 
 
 def worker_ids(server: Server) -> list[int]:
-    return server.children(b"spawn_main")
+    return server.children(b"keystead.server.workers")
 
 
 def test_workers(installation: Installation, start: Callable[..., Server]) -> None:

@@ -79,7 +79,7 @@ FOR_ONESELF = frozenset(
 """What nobody does in another's name. The examples are in the root user's."""
 
 
-RECORD_OF_A_DENIAL = ("policy_evaluation", "shared_body")
+RECORD_OF_A_DENIAL = ("policy_evaluation", "snapshot")
 """Where what the policies said stays, though nothing was changed."""
 
 

@@ -7,12 +7,12 @@ import gc
 from pathlib import Path
 
 import httpx
-import uvicorn
 
 from keystead.keys import master_key
 from keystead.server.application import Application
-from keystead.server.protocol import LimitedProtocol
-from keystead.server.run import uvicorn_configuration
+from keystead.server.connection import HttpConnection
+from keystead.server.connections import Connections
+from keystead.server.listening import connection_limits
 from keystead.server.service import Service
 from keystead.server.settings import Settings
 from tests.support.callers import Caller, unique
@@ -58,12 +58,10 @@ def test_requests_leave_no_cycles(installation: Installation, tmp_path: Path) ->
         )
         service = Service(settings)
         await service.open()
-        configuration = uvicorn_configuration(Application(service), settings)
-        configuration.load()
-        state = uvicorn.Server(configuration).server_state
+        application, connections = Application(service), Connections(connection_limits(settings))
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(
-            lambda: LimitedProtocol(config=configuration, server_state=state, app_state={}), "127.0.0.1", 0
+            lambda: HttpConnection(connections, application.answer), "127.0.0.1", 0
         )
         reader, writer = await asyncio.open_connection("127.0.0.1", listening.sockets[0].getsockname()[1])
         found = {}
@@ -77,7 +75,7 @@ def test_requests_leave_no_cycles(installation: Installation, tmp_path: Path) ->
             found[name] = gc.collect()
         writer.close()
         await writer.wait_closed()
-        while state.connections:  # noqa: ASYNC110 - it tells nobody
+        while connections:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.001)
         listening.close()
         await service.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import re
@@ -10,15 +9,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from keystead.server.application import Application
-from keystead.server.protocol import Whole
-from keystead.server.service import Service
-from keystead.server.settings import Settings
 from tests.support.callers import Caller
 from tests.support.servers import Server
 
@@ -204,47 +198,3 @@ def test_a_thousand_requests_before_the_first_answer_is_read(caller: Caller, ser
         answers = b"".join(iter(lambda: connection.recv(1_000_000), b""))
         sender.join()
     assert answers.count(b"HTTP/1.1 200 OK\r\n") == answers.count(caller.user_id.encode()) == count
-
-
-def test_who_is_slow_to_read_is_sent_no_more_until_then() -> None:
-    async def run() -> None:
-        sent: list[bytes] = []
-        drained = asyncio.Event()
-        protocol: Any = SimpleNamespace(
-            flow=SimpleNamespace(write_paused=True, drain=drained.wait),
-            transport=SimpleNamespace(write=sent.append, is_closing=lambda: False),
-            server_state=SimpleNamespace(default_headers=[]),
-            cycle=None,
-            on_response_complete=lambda: None,
-        )
-        whole = Whole(protocol, "POST", "/", [], b"{}", keep_alive=True)
-        answering = asyncio.create_task(whole.answer(200, [(b"content-length", b"1")], b"x"))
-        await asyncio.sleep(0.01)
-        assert not sent
-        assert not whole.response_complete
-        drained.set()
-        await answering
-        assert sent == [b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx"]
-        assert whole.response_complete
-
-    asyncio.run(run())
-
-
-def test_who_will_get_no_answer_does_not_wait_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when a server stops that could not finish in time."""
-
-    async def stopped(*_: object) -> None:
-        raise asyncio.CancelledError
-
-    closed: list[bool] = []
-    transport = SimpleNamespace(close=lambda: closed.append(True))
-    protocol: Any = SimpleNamespace(transport=transport, cycle=None)
-    monkeypatch.setattr(Application, "_answered", stopped)
-
-    async def run() -> None:
-        application = Application(Service(Settings(database_url="sqlite:///unused", log_requests=False)))
-        await application.whole(Whole(protocol, "POST", "/", [], b"{}", keep_alive=True))
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(run())
-    assert closed == [True]

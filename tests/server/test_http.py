@@ -51,6 +51,7 @@ UNKNOWN_PATHS = [
     "/public/v2/query/whoami",
     "/v1/query/whoami",
     "/public/v1/query/..%2fquery/whoami",
+    "/public/v1%2fquery/whoami",
     "/public/v1/query/%ff",
     "/public/v1/query/%00",
     "/public/v1/query/" + "x" * 5000,

@@ -13,6 +13,7 @@ import pytest
 
 from keystead.keys.sealing import MasterKey
 from keystead.server.cors import CorsPolicy
+from keystead.server.listening import connection_limits
 from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import NAMES, Settings, SettingsError, from_environment
 from tests.conftest import MakeDatabase
@@ -39,10 +40,32 @@ def test_what_others_read_is_let_be() -> None:
     assert from_environment(URL | others) == from_environment(URL)
 
 
+KUBERNETES = {
+    "KEYSTEAD_PORT": "tcp://10.0.0.7:8080",
+    "KEYSTEAD_SERVICE_HOST": "10.0.0.7",
+    "KEYSTEAD_SERVICE_PORT": "8080",
+    "KEYSTEAD_SERVICE_PORT_HTTP": "8080",
+    "KEYSTEAD_PORT_8080_TCP": "tcp://10.0.0.7:8080",
+    "KEYSTEAD_PORT_8080_TCP_PROTO": "tcp",
+    "KEYSTEAD_PORT_8080_TCP_PORT": "8080",
+    "KEYSTEAD_PORT_8080_TCP_ADDR": "10.0.0.7",
+    "KEYSTEAD_POSTGRES_SERVICE_HOST": "10.0.0.8",
+    "KEYSTEAD_POSTGRES_PORT": "tcp://10.0.0.8:5432",
+    "KEYSTEAD_POSTGRES_PORT_5432_TCP_ADDR": "10.0.0.8",
+}
+
+
+def test_variables_of_a_kubernetes_service_are_let_be() -> None:
+    """Kubernetes sets them in every container beside a Service that is named keystead, or keystead-postgres."""
+    assert from_environment(URL | KUBERNETES) == from_environment(URL)
+
+
 BAD = [
     ({}, "no database: give --database-url or KEYSTEAD_DATABASE_URL"),
     (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
     (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
+    (URL | {"KEYSTEAD_SERVICE": "x"}, "unknown setting KEYSTEAD_SERVICE"),
+    (URL | {"KEYSTEAD_POSTGRES_PORT": "5432"}, "unknown setting KEYSTEAD_POSTGRES_PORT"),
     (URL | {"KEYSTEAD_PORT": ""}, "setting KEYSTEAD_PORT: "),
     (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: "),
     (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: "),
@@ -54,6 +77,13 @@ BAD = [
 def test_bad(variables: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(message)):
         from_environment(variables)
+
+
+def test_networks_of_proxies() -> None:
+    limits = connection_limits(Settings(database_url="sqlite:///x", proxy_networks=" 10.0.0.0/8, ::1 "))
+    assert [str(network) for network in limits.proxies] == ["10.0.0.0/8", "::1/128"]
+    with pytest.raises(SettingsError, match=r"setting KEYSTEAD_PROXY_NETWORKS: 10\.0\.0\.1/8 has host bits set"):
+        connection_limits(Settings(database_url="sqlite:///x", proxy_networks="10.0.0.1/8"))
 
 
 def test_settings_do_not_show_their_secrets() -> None:

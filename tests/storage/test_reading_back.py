@@ -277,7 +277,7 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
             assert await store.version(id_) == await other.version(id_) == history.head.version != stale
             # In the turn in which a commit settles, or another read finds a newer version, none before it is told.
             assert isinstance(store, SqliteStore)
-            for newer in (store._settle, lambda _: store._rows(store._reads.schema_revision, [])):
+            for newer in (store._settle, lambda _: store._rows(store._reads.schema_version, [])):
                 await store.version(id_)
                 assert id_ in store._versions
                 if (reading := newer([])) is not None:

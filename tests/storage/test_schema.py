@@ -1,4 +1,4 @@
-"""Migrations lead to the declared tables, once, whoever runs them and by whichever way."""
+"""Migrations lead to the declared tables, once, whichever process runs them; a newer database is refused."""
 
 from __future__ import annotations
 
@@ -6,30 +6,22 @@ import asyncio
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keystead.api.errors import Unavailable
-from keystead.storage import schema
-from keystead.storage.declared.tables import metadata
-from keystead.storage.migrations import offline
-from keystead.storage.migrations.offline import alembic_config, upgrade_sql
+from keystead.storage import migrations, schema
+from keystead.storage.migrations import SchemaTooNew, is_current, newest
 from keystead.storage.open import sqlite_path
-from keystead.storage.revisions import HEAD, is_current
-from keystead.storage.schema import migrate
-from keystead.storage.statements import first_tables
-from tests.storage.conftest import ENGINES, MakeDatabase, opened
+from keystead.storage.schema import migrate, pending_migrations
+from keystead.storage.statements import SQL
+from keystead.storage.tables import TABLES
+from tests.storage.conftest import ENGINES, opened
 from tests.support.commit_samples import an_organization
 from tests.support.postgres import PostgresServer
 
@@ -42,14 +34,12 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.create_database()
 
 
-def test_head_is_the_newest_migration() -> None:
-    assert ScriptDirectory.from_config(alembic_config()).get_heads() == [HEAD]
-
-
 def test_migrating_twice_and_at_once(empty_database: str) -> None:
+    assert len(pending_migrations(empty_database)) == newest()
     with ThreadPoolExecutor(4) as threads:
         assert sorted(threads.map(migrate, [empty_database] * 4)) == [False, False, False, True]
     assert migrate(empty_database) is False
+    assert pending_migrations(empty_database) == ()
 
     async def run() -> None:
         async with opened(empty_database) as store:
@@ -73,111 +63,147 @@ def test_a_database_without_tables_is_not_current(empty_database: str) -> None:
     asyncio.run(run())
 
 
-def test_the_tables_of_another_version_are_not_current(new_sqlite: MakeDatabase) -> None:
-    url = new_sqlite()
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+def test_a_newer_database_is_refused_and_left_as_it_is(database: str) -> None:
+    executed(database, f"UPDATE schema_version SET version = {newest() + 1}")
+    refusal = f"newer than this version of Keystead: its tables have version {newest() + 1}"
+    for use in (migrate, pending_migrations):
+        with pytest.raises(SchemaTooNew, match=refusal):
+            use(database)
 
     async def run() -> None:
-        async with opened(url) as store:
-            assert not await is_current(store)
+        async with opened(database) as store:
+            with pytest.raises(SchemaTooNew, match=refusal):
+                await is_current(store)
 
     asyncio.run(run())
 
 
-# Databases without tables get what was generated, older ones what Alembic writes for them.
-WAYS: dict[str, Callable[[str], str]] = {
-    "generated": first_tables,
-    "by Alembic": lambda dialect: upgrade_sql(dialect, None),
-}
+NEXT = "ALTER TABLE instance ADD COLUMN noted_at_ms BIGINT;\n"
+BROKEN = f"{NEXT}ALTER TABLE missing ADD COLUMN noted_at_ms BIGINT;\n"
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_migrations_lead_to_the_declared_tables_on_sqlite(way: str, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/migrated.db"
-    migrated = sqlite3.connect(tmp_path / "migrated.db")
-    migrated.executescript(WAYS[way]("sqlite"))
-    engine = create_engine(url)
-    with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, metadata) == []
-    engine.dispose()
-    declared = sqlite3.connect(":memory:")
-    for statement in _declared(sqlite.dialect()):
-        declared.execute(statement)
-    question = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'alembic_version'"
-    found = [
-        {name: re.sub(r"\s+", " ", sql).strip() for name, sql in connection.execute(question)}
-        for connection in (migrated, declared)
-    ]
-    assert found[0] == found[1]
-    migrated.close()
-    declared.close()
+@pytest.fixture
+def sql_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the migrations from now on: a copy."""
+    folder = shutil.copytree(SQL, tmp_path / "sql")
+    known = migrations.migrations
+    monkeypatch.setattr(schema, "migrations", lambda dialect: known(dialect, folder))
+    return folder
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_migrations_lead_to_the_declared_tables_on_postgres(way: str, postgres: PostgresServer) -> None:
-    async def tables(url: str, *statements: str) -> list[list[Any]]:
-        connection: Any = await asyncpg.connect(url)
-        for statement in statements:
-            await connection.execute(statement)
-        found = [
-            [tuple(row) for row in await connection.fetch(question)]
-            for question in (
-                """SELECT table_name, column_name, data_type, is_nullable, collation_name, column_default
-                   FROM information_schema.columns
-                   WHERE table_schema = 'public' AND table_name <> 'alembic_version'
-                   ORDER BY 1, ordinal_position""",
-                """SELECT indexdef FROM pg_indexes
-                   WHERE schemaname = 'public' AND tablename <> 'alembic_version' ORDER BY 1""",
-            )
-        ]
-        await connection.close()
-        return found
-
-    async def run() -> None:
-        migrated = await tables(postgres.create_database(), WAYS[way]("postgresql"))
-        declared = await tables(postgres.create_database(), *_declared(postgresql.dialect()))  # type: ignore[no-untyped-call]
-        assert migrated == declared
-        assert len(migrated[0]) == sum(len(table.columns) for table in metadata.sorted_tables)
-
-    asyncio.run(run())
-
-
-def _declared(dialect: Any) -> list[str]:
-    statements: list[str] = []
-    for table in metadata.sorted_tables:
-        statements.append(str(CreateTable(table).compile(dialect=dialect)))
-        statements += [str(CreateIndex(index).compile(dialect=dialect)) for index in table.indexes]
-    return statements
-
-
-NEXT_MIGRATION = """
-import sqlalchemy as sa
-from alembic import op
-
-revision, down_revision = "0002", "0001"
-
-
-def upgrade():
-    op.add_column("instance", sa.Column("noted_at_ms", sa.BigInteger()))
-"""
-
-
-def test_an_older_database_is_brought_on_by_alembic(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migrations = shutil.copytree(offline.MIGRATIONS, tmp_path / "migrations")
-    (migrations / "versions" / "r0002_next.py").write_text(NEXT_MIGRATION)
-    monkeypatch.setattr(offline, "MIGRATIONS", migrations)
-    monkeypatch.setattr(schema, "HEAD", "0002")
+def test_an_older_database_is_migrated(database: str, sql_folder: Path) -> None:
+    for dialect in ("sqlite", "postgresql"):
+        (sql_folder / dialect / f"{newest() + 1:04}_next.sql").write_text(NEXT)
     assert [migrate(database), migrate(database)] == [True, False]
 
     async def run() -> None:
         async with opened(database) as store:
-            assert await store.schema_revision() == "0002"
-            assert not await is_current(store), "these tables are of a later version"
-            assert await store.found(an_organization(), [], [], {}), "what was there still works"
+            assert await store.schema_version() == newest() + 1
+            assert await store.found(an_organization(), [], [], {}), "the rest still works"
 
     asyncio.run(run())
+
+
+def test_a_migration_that_fails_changes_nothing(database: str, sql_folder: Path) -> None:
+    """The one before it stays: each has its own transaction."""
+    for dialect in ("sqlite", "postgresql"):
+        (sql_folder / dialect / f"{newest() + 1:04}_next.sql").write_text(
+            "ALTER TABLE instance ADD COLUMN a BIGINT;\n"
+        )
+        (sql_folder / dialect / f"{newest() + 2:04}_broken.sql").write_text(BROKEN)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            migrate(database)
+    columns = {name for table, name, *_ in columns_of(database) if table == "instance"}
+    assert columns == {"name", "value", "a"}
+
+
+def test_migrations_are_numbered_without_gaps(sql_folder: Path) -> None:
+    (sql_folder / "sqlite" / f"{newest() + 2:04}_after_a_gap.sql").write_text(NEXT)
+    with pytest.raises(ValueError, match="not numbered"):
+        migrations.migrations("sqlite", sql_folder)
+
+
+def test_both_databases_have_the_same_migrations() -> None:
+    names = [{file.name for file in (SQL / each).glob("0*.sql")} for each in ("sqlite", "postgresql")]
+    assert names[0] == names[1]
+
+
+TYPES = {
+    "sqlite": {str: {"TEXT"}, int: {"INTEGER"}, bool: {"INTEGER"}, bytes: {"BLOB"}},
+    "postgresql": {str: {"text"}, int: {"bigint"}, bool: {"boolean"}, bytes: {"bytea"}},
+}
+
+
+def test_migrations_lead_to_the_declared_tables(database: str) -> None:
+    """The same names, columns in the same order, types and keys on both databases; texts compare by code point."""
+    types = TYPES["postgresql" if sqlite_path(database) is None else "sqlite"]
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for table, *column in columns_of(database):
+        found.setdefault(table, []).append(tuple(column))
+    assert found.pop("schema_version")
+    assert found.pop("activity_with_votes")
+    assert found.keys() == {table.name for table in TABLES}
+    for table in TABLES:
+        columns = found[table.name]
+        assert [name for name, *_ in columns] == list(table.names), table.name
+        for (name, type_), (_, found_type, collation) in zip(table.columns, columns, strict=True):
+            assert found_type in types[type_], (table.name, name)
+            assert collation == ("C" if found_type == "text" else None), (table.name, name)
+        assert keys_of(database)[table.name] == list(table.key), table.name
+
+
+def test_both_databases_have_the_same_indexes() -> None:
+    texts = [(SQL / each / "0001_first_tables.sql").read_text() for each in ("sqlite", "postgresql")]
+    found = [re.findall(r"CREATE (?:UNIQUE )?INDEX [^;]+;", text) for text in texts]
+    assert len(found[0]) > 8
+    assert found[0] == found[1]
+
+
+def columns_of(url: str) -> list[tuple[Any, ...]]:
+    """(table or view, column, type, collation), in order."""
+    if sqlite_path(url) is not None:
+        return executed(
+            url,
+            "SELECT m.name, c.name, c.type, NULL FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
+            "WHERE m.type IN ('table', 'view') ORDER BY m.name, c.cid",
+        )
+    return executed(
+        url,
+        "SELECT table_name::text, column_name::text, data_type::text, collation_name::text "
+        "FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, ordinal_position",
+    )
+
+
+def keys_of(url: str) -> dict[str, list[str]]:
+    """The columns of each table's primary key, in order."""
+    if sqlite_path(url) is not None:
+        sql = (
+            "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
+            "WHERE m.type = 'table' AND c.pk > 0 ORDER BY m.name, c.pk"
+        )
+    else:
+        sql = (
+            "SELECT table_name::text, column_name::text FROM information_schema.key_column_usage "
+            "WHERE table_schema = 'public' ORDER BY 1, ordinal_position"
+        )
+    keys: dict[str, list[str]] = {}
+    for table, column in executed(url, sql):
+        keys.setdefault(table, []).append(column)
+    return keys
+
+
+def executed(url: str, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement that runs beside any store."""
+    path = sqlite_path(url)
+    if path is not None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            return connection.execute(sql).fetchall()
+
+    async def run() -> list[tuple[Any, ...]]:
+        connection: Any = await asyncpg.connect(url)
+        rows = await connection.fetch(sql)
+        await connection.close()
+        return [tuple(row) for row in rows]
+
+    return asyncio.run(run())

@@ -1,11 +1,9 @@
-"""The generated SQL is what is declared, finds rows by an index, and agrees with code that counts columns."""
+"""The SQL files: both databases have the same statements, tables and columns, and every read uses an index."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,94 +11,87 @@ from typing import Any
 import msgspec
 import pytest
 
-from keystead.cli.main import COMMANDS
-from keystead.storage.declared import generate
-from keystead.storage.declared.tables import activity, metadata
-from keystead.storage.groups import KEY_LENGTHS
 from keystead.storage.rows import of_commit
-from keystead.storage.statements import Statement, postgres_statements, sqlite_statements
+from keystead.storage.statements import (
+    SQL,
+    Dialect,
+    Statement,
+    compiled,
+    parse,
+    postgres_statements,
+    sqlite_statements,
+)
+from keystead.storage.tables import TABLES, IfPresent
 from keystead.storage.write_set import ACTIVITY_CHANGES, IF_SKIPPED
 from tests.storage.conftest import MakeDatabase
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
 
 
-def test_the_generated_files_are_current() -> None:
-    assert generate.main(["--check"]) == 0, "run make generate"
+def test_both_databases_have_the_same_statements() -> None:
+    sqlite, postgresql = [parse((SQL / each / "statements.sql").read_text()) for each in ("sqlite", "postgresql")]
+    locks = {"lock_organizations", "lock_activities", "lock_settings"}
+    assert sqlite.keys() == postgresql.keys() - locks
+    for name, sql in sqlite.items():
+        assert set(compiled(sql, "sqlite").names) == set(compiled(postgresql[name], "postgresql").names), name
+    assert not sqlite.keys() & parse((SQL / "statements.sql").read_text()).keys()
 
 
-def test_they_are_read_as_they_were_declared() -> None:
-    assert sqlite_statements() == generate.sqlite_statements()
-    assert postgres_statements() == generate.postgres_statements()
-    # The order is that of writing, and of trying.
-    assert list(sqlite_statements().inserts) == list(generate.sqlite_statements().inserts)
-    assert list(postgres_statements().inserts) == list(generate.postgres_statements().inserts)
-    for by_count in sqlite_statements().inserts.values():
-        assert list(by_count) == sorted(by_count, reverse=True)
-        assert list(by_count)[-1] == 1
+def test_every_statement_is_there_and_used() -> None:
+    """Loading raises ValueError otherwise."""
+    assert sqlite_statements().reads.version.names == postgres_statements().reads.version.names == ("id",)
 
 
-def test_check_tells_and_writing_mends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "GENERATED", tmp_path)
-    assert generate.main(["--check"]) == 1
-    assert not list(tmp_path.iterdir())
-    assert generate.main([]) == 0
-    assert generate.main(["--check"]) == 0
-    (tmp_path / "sqlite.json").write_text("edited by hand")
-    assert generate.main(["--check"]) == 1
+PARAMETERS: list[tuple[Dialect, str, str, tuple[str, ...]]] = [
+    ("sqlite", "SELECT :a, :b, :a", "SELECT ?, ?, ?", ("a", "b", "a")),
+    ("postgresql", "SELECT :a, :b, :a", "SELECT $1, $2, $1", ("a", "b")),
+    ("postgresql", "SELECT unnest(:ids::text[])", "SELECT unnest($1::text[])", ("ids",)),
+]
 
 
-@pytest.mark.parametrize(
-    "modules",
-    [
-        "keystead.server.run, keystead.cli.main, keystead.cli.serving, keystead.storage.sqlite",
-        "keystead.server.run, keystead.storage.postgres",
-        ", ".join(sorted({f"keystead.cli.{target.partition(':')[0]}" for target in COMMANDS.values()})),
-        "keystead.signer.process, keystead.testing",
-    ],
-)
-def test_servers_and_commands_do_without_sqlalchemy(modules: str) -> None:
-    said = f"import sys, {modules}; print(sorted({{'sqlalchemy', 'alembic', 'mako'}} & sys.modules.keys()))"
-    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout == "[]\n"
+@pytest.mark.parametrize(("dialect", "sql", "expected", "names"), PARAMETERS)
+def test_parameters(dialect: Dialect, sql: str, expected: str, names: tuple[str, ...]) -> None:
+    assert compiled(sql, dialect) == Statement(expected, names)
 
 
-def test_a_new_database_is_made_without_alembic(tmp_path: Path) -> None:
-    said = (
-        "import sys; from keystead.storage.schema import migrate; "
-        f"print(migrate('sqlite:///{tmp_path}/new.db'), {{'sqlalchemy', 'alembic'}} & sys.modules.keys())"
+def test_a_file_of_statements() -> None:
+    text = (
+        "-- About.\n\n-- name: one\n-- Why.\nSELECT 1\n-- In it.\nFROM a;\n-- Heading.\n-- name: two\nSELECT 2;\n"
     )
-    run = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True)
-    assert run.stdout == "True set()\n"
+    assert parse(text) == {"one": "SELECT 1\nFROM a", "two": "SELECT 2"}
+    with pytest.raises(ValueError, match="two statements"):
+        parse("-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;\n")
 
 
-def test_rows_are_counted_as_the_tables_are_declared() -> None:
-    for table, length in KEY_LENGTHS.items():
-        columns = metadata.tables[table].columns.keys()
-        assert columns[:length] == metadata.tables[table].primary_key.columns.keys(), table
-    assert tuple(activity.columns.keys()[-len(ACTIVITY_CHANGES) :]) == ACTIVITY_CHANGES
+def test_rows_have_the_columns_of_their_tables() -> None:
+    tables = {table.name: table for table in TABLES}
+    assert tables["activity"].names[-len(ACTIVITY_CHANGES) :] == ACTIVITY_CHANGES
     step = CommitHistory(an_organization()).step()
     assert step.activity is not None
-    for table, row in of_commit(step).rows:
-        columns = metadata.tables[table].columns.keys()
-        assert len(row) == len(columns), table
-        if table == "activity":
-            assert row[columns.index("request")] == step.activity.request
-            assert row[columns.index("fingerprint")] == step.activity.fingerprint
+    for name, row in of_commit(step).rows:
+        assert len(row) == len(tables[name].columns), name
+        for (column, type_), value in zip(tables[name].columns, row, strict=True):
+            assert value is None or type(value) is type_, (name, column)
+        if name == "activity":
+            by_column = dict(zip(tables[name].names, row, strict=True))
+            assert by_column["request"] == step.activity.request
+            assert by_column["fingerprint"] == step.activity.fingerprint
 
 
-def test_what_is_skipped_is_no_error_of_the_database() -> None:
-    for table in IF_SKIPPED:
-        inserts = [postgres_statements().inserts[table], *sqlite_statements().inserts[table].values()]
-        assert all(insert.endswith("ON CONFLICT DO NOTHING") for insert in inserts), table
+def test_a_row_that_is_skipped_raises_no_error() -> None:
+    assert {table.name for table in TABLES if table.if_present is IfPresent.SKIP} >= IF_SKIPPED.keys()
 
 
-def test_no_statement_walks_through_a_table_on_sqlite(new_sqlite: MakeDatabase) -> None:
+def test_no_statement_reads_a_whole_table_on_sqlite(new_sqlite: MakeDatabase) -> None:
     connection = sqlite3.connect(new_sqlite().removeprefix("sqlite:///"))
-    for sql in _every_sql(sqlite_statements()):
+    names = {table.name for table in TABLES}
+    statements = list(_every_sql(sqlite_statements()))
+    assert len(statements) > 60
+    for sql in statements:
         plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
         for *_, step in plan:
             table = re.match(r"SCAN (\w+)", step)
-            assert table is None or table[1] not in metadata.tables, f"{step}\n{sql}"
+            assert table is None or table[1] not in names, f"{step}\n{sql}"
     connection.close()
 
 
@@ -133,3 +124,9 @@ def test_accounts_are_found_by_their_own_index_on_sqlite(new_sqlite: MakeDatabas
         plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", arguments).fetchall()
         assert any(f"USING INDEX {index} " in step for *_, step in plan), (index, plan)
     connection.close()
+
+
+def test_comments_and_statements_fit_a_screen() -> None:
+    for file in (*SQL.glob("*.sql"), *SQL.glob("*/*.sql")):
+        for number, line in enumerate(Path(file).read_text().splitlines(), 1):
+            assert len(line) <= 116, f"{file.name}:{number}"

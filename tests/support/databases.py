@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from keystead.organizations.lookups import lookups, name_lookup
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.storage import tables
 from keystead.storage.base import DatabaseStore
-from keystead.storage.declared.tables import metadata
 from keystead.storage.open import open_store
 
-TABLES = tuple(sorted(metadata.tables))
+TABLES = tuple(sorted(table.name for table in tables.TABLES))
 Rows = list[tuple[Any, ...]]
 ResultT = TypeVar("ResultT")
 

@@ -12,9 +12,26 @@ from pathlib import Path
 import httpx
 
 from keystead.server.application import Application
+from keystead.server.messages import HttpRequest
 from keystead.server.service import Service
 from keystead.server.settings import Settings
 from tests.support.servers import Installation
+
+
+class ApplicationTransport(httpx.AsyncBaseTransport):
+    """Hands a client's requests to an application, as a connection would."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        body = await request.aread()
+        path = request.url.raw_path.partition(b"?")[0].decode("ascii")
+        answer = await self._application.answer(
+            HttpRequest(method=request.method, path=path, headers=headers, body=body)
+        )
+        return httpx.Response(answer.status, headers=answer.headers, content=answer.body)
 
 
 @asynccontextmanager
@@ -23,7 +40,7 @@ async def serving(installation: Installation, key_file: Path) -> AsyncIterator[h
     service = Service(settings)
     await service.open()
     try:
-        transport = httpx.ASGITransport(Application(service))  # type: ignore[arg-type]
+        transport = ApplicationTransport(Application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://keystead") as http:
             yield http
     finally:

@@ -46,7 +46,7 @@ def parse_path(path: str) -> tuple[int, ...]:
 
 
 def check_total_depth(paths: Sequence[str]) -> None:
-    """Raises InvalidRequest if deriving all these paths is too much for one request. Paths are not parsed for this."""
+    """Raises InvalidRequest if deriving all these paths is too much for one request. Does not parse them."""
     total = sum(path.count("/") for path in paths)
     if total > TOTAL_DEPTH_MAX:
         raise InvalidRequest(

@@ -18,7 +18,8 @@ from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.pipeline.store import Page
 from keystead.server import logs
-from keystead.server.run import AddressInUse, bind, serve_here
+from keystead.server.listening import AddressInUse, bind
+from keystead.server.run import serve_here
 from keystead.server.service import NotReady, Service
 from keystead.signer.confinement import keep_memory_private
 

@@ -18,6 +18,7 @@ from keystead.cli.failure import Failure
 COMMANDS = {
     "dev": "development:dev",
     "init": "installation:init",
+    "migrate": "migrating:migrate_database",
     "serve": "serving:serve",
     "request": "requests:request",
     "wallets": "tables:wallets",

@@ -20,8 +20,8 @@ from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.service import NotReady
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, create_master_key, open_master_key, parse_source
+from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store
-from keystead.storage.revisions import is_current
 
 
 def new_master(

@@ -1,7 +1,7 @@
 """`keystead serve`: an installation that `init` made is served.
 
 Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`), the process
-of the signer (`vault.supervision`).
+of the signer (`signer.supervision`).
 """
 
 from __future__ import annotations
@@ -58,17 +58,19 @@ def serve(
 def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start: the two go side by side.
     from keystead.server import logs
-    from keystead.server.run import AddressInUse, bind, check, serve_here, serve_in_workers
+    from keystead.server.listening import AddressInUse, bind
+    from keystead.server.run import check, serve_here
     from keystead.server.service import NotReady
+    from keystead.server.workers import serve_in_workers
 
     logs.configure(settings.log_level)
     signer.wait_until_ready()
     try:
         # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
         if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
-            check(settings, signer.path)
-            serve_in_workers(settings, bind([settings.host], settings.port), signer.path)
+            check(settings, signer.connector)
+            serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
         else:
-            serve_here(settings, bind([settings.host], settings.port), signer_socket=signer.path)
+            serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
     except (NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None

@@ -43,8 +43,8 @@ class Phrase(msgspec.Struct, frozen=True):
 class WalletSecret(msgspec.Struct, frozen=True):
     """What is sealed for a wallet, as JSON. Stored: add a field with a default, reuse none.
 
-    `mnemonic` is in `language`, in which it was made. `seed` follows from it and the passphrase; it is stored so that
-    a signature does not need the 2048 rounds of PBKDF2.
+    `mnemonic` is in `language`, in which it was made. `seed` follows from it and the passphrase; it is stored so
+    that a signature does not need the 2048 rounds of PBKDF2.
     """
 
     mnemonic: str

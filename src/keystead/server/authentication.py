@@ -24,7 +24,6 @@ from keystead.organizations.principals import (
     unknown,
 )
 from keystead.pipeline.store import Store
-from keystead.pipeline.turns import NEXT_TURN
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES
@@ -63,9 +62,7 @@ async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> Pro
     ((header, value),) = stamps.items()
     if header == API_KEY_STAMP:
         stamp = read_stamp(value)
-        await NEXT_TURN
         verify_stamp(stamp, body)
-        await NEXT_TURN
         return ProvenKey(
             public_key=stamp.public_key,
             signature=stamp.signature,

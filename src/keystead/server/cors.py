@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-Header = tuple[bytes, bytes]
+from keystead.server.messages import Header
 
 _PREFLIGHT: list[Header] = [
     (b"access-control-allow-methods", b"POST"),
@@ -23,13 +23,13 @@ class CorsPolicy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, setting: str) -> CorsPolicy:
-        """From the setting's text: "*", or origins separated by commas; empty: none."""
+        """From the setting's text: "*", or origins separated by commas; empty for none."""
         if setting.strip() == "*":
             return cls(None)
         return cls(frozenset(origin.strip().encode() for origin in setting.split(",") if origin.strip()))
 
     def headers(self, origin: bytes | None) -> list[Header]:
-        """For an answer to a request from `origin`; none where the caller is no browser."""
+        """For an answer to a request from `origin`, which is None where the caller is not a browser."""
         if origin is None:
             return []
         if self.origins is None:

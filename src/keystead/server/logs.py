@@ -5,16 +5,15 @@ Nothing secret reaches here: bodies, stamps and keys are never logged. Not here:
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from keystead.api.rendering import rfc3339
-from keystead.pipeline.arrivals import Arrivals
 
 logger = logging.getLogger("keystead")
 
@@ -45,38 +44,44 @@ def configure(level: str) -> None:
     logging.raiseExceptions = False  # a closed pipe must not turn into output of its own
 
 
-class RequestLine(msgspec.Struct, frozen=True):
-    """What the log says of one answered request. `ms` is how long it took."""
+class RequestLine(msgspec.Struct, kw_only=True):
+    """What the log says of one request; its fields are set as they become known. `ms`: how long the answer took.
+
+    `client` is the address that the connection comes from: a proxy's, where there is one.
+    """
 
     time: str
-    level: str
-    event: str
+    level: str = "info"
+    event: str = "request"
     request_id: str
+    client: str
     method: str
     path: str
-    status: int
-    ms: float
-    organization_id: str
-    user_id: str
-    activity_id: str
-    error: str
+    status: int = 0
+    ms: float = 0.0
+    organization_id: str = ""
+    user_id: str = ""
+    activity_id: str = ""
+    error: str = ""
 
 
 class RequestLog:
     """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 
-    Those that come at about the same time are written together. Belongs to one event loop.
+    Lines of one turn of the event loop are written together. Belongs to one event loop.
     """
 
     def __init__(self) -> None:
-        self._lines: Arrivals[bytes] = Arrivals(_write)
+        self._lines: list[bytes] = []
 
     def add(self, line: RequestLine) -> None:
         """A line that cannot be written (a full disk, a closed pipe) is lost; its request is answered."""
-        self._lines.add(_encoder.encode(line) + b"\n")
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._lines.append(_encoder.encode(line) + b"\n")
 
-
-def _write(lines: Sequence[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        sys.stderr.buffer.write(b"".join(lines))
-        sys.stderr.buffer.flush()
+    def _write(self) -> None:
+        lines, self._lines = self._lines, []
+        with contextlib.suppress(OSError):
+            sys.stderr.buffer.write(b"".join(lines))
+            sys.stderr.buffer.flush()

@@ -1,30 +1,26 @@
-"""Running the application under uvicorn: in this process, or in several that share its sockets.
+"""Serving in this process: an event loop, the sockets, the signals that end it.
 
-Here: uvicorn's configuration and the sockets. Not here: what is served (`application`), the commands (`cli`).
+Here: start and stop. Not here: what is served (`application`), several processes (`workers`), the commands (`cli`).
 """
 
 from __future__ import annotations
 
-import errno
+import asyncio
 import gc
-import os
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
-import uvicorn
 import uvloop
-from uvicorn.supervisors import Multiprocess
 
-from keystead.server import logs
 from keystead.server.application import Application
-from keystead.server.protocol import LimitedProtocol
+from keystead.server.connection import Answer, HttpConnection
+from keystead.server.connections import ConnectionLimits, Connections
+from keystead.server.listening import BACKLOG, connection_limits
+from keystead.server.logs import logger
 from keystead.server.service import Service, open_checked
-from keystead.server.settings import SECRET_NAMES, SIGNER_SOCKET, Settings, from_environment
-from keystead.signer import confinement
-
-BACKLOG = 2048
+from keystead.server.settings import Settings
 
 SWITCH_INTERVAL_S = 0.001
 """The event loop gives up the interpreter lock at each read of the database, and would by default wait 5 ms for the
@@ -35,92 +31,81 @@ GARBAGE_THRESHOLDS = (20_000, 20, 20)
 costs a submission a thirtieth of its time."""
 
 
-class AddressInUse(Exception):
-    """The port is taken; the message is one line for the operator."""
-
-
-def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """Listening sockets on one port of each host; port 0: a free one. Raises AddressInUse.
-
-    A host that this machine has no address family for is left out, unless none is left.
-    """
-    sockets: list[socket.socket] = []
-    problem: OSError | None = None
-    for host in hosts:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind((host, port))
-        except OSError as refused:
-            problem = problem or refused
-            continue
-        port = listener.getsockname()[1]
-        listener.listen(BACKLOG)
-        listener.set_inheritable(True)
-        sockets.append(listener)
-    if not sockets or (problem and problem.errno == errno.EADDRINUSE):
-        raise AddressInUse(f"cannot listen on port {port}: {problem}")
-    return sockets
-
-
 def serve_here(
     settings: Settings,
-    sockets: list[socket.socket],
+    sockets: Sequence[socket.socket],
     *,
-    signer_socket: Path | None = None,
+    connector: socket.socket | None = None,
     when_open: Callable[[Service], Awaitable[None]] | None = None,
 ) -> None:
-    """Serve in this process until told to stop. `signer_socket`: as Service takes it.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: as Service takes it.
 
-    `when_open` is called before the first request is answered. Raises NotReady.
+    `when_open` is called before the first request is answered. Raises NotReady, SettingsError.
     """
     _tune_interpreter()
-    service = Service(settings, signer_socket=signer_socket)
-    configuration = uvicorn_configuration(Application(service), settings)
-    configuration.lifespan = "off"  # what fails before is told to the operator, not to a log
+    limits = connection_limits(settings)
+    service = Service(settings, connector=connector)
 
     async def served() -> None:
         await service.open()
         try:
             if when_open is not None:
                 await when_open(service)
-            await uvicorn.Server(configuration).serve(sockets)
+            answer = Application(service).answer
+            await serve(answer, limits, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
         finally:
             await service.close()
 
     uvloop.run(served())
 
 
-def check(settings: Settings, signer_socket: Path) -> None:
-    """What a worker process would find, before any is started. Raises NotReady."""
+async def serve(
+    answer: Answer,
+    limits: ConnectionLimits,
+    sockets: Sequence[socket.socket],
+    stop: asyncio.Event,
+    shutdown_timeout_s: float,
+) -> None:
+    """Answer callers on these sockets until `stop` is set; requests under way then have `shutdown_timeout_s`."""
+    loop = asyncio.get_running_loop()
+    connections = Connections(limits)
+    listening = [
+        await loop.create_server(lambda: HttpConnection(connections, answer), sock=listener, backlog=BACKLOG)
+        for listener in sockets
+    ]
+    for listener in sockets:
+        host, port = listener.getsockname()[:2]
+        logger.info("listening on %s", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    await stop.wait()
+    logger.info("stopping: requests under way are answered")
+    for server in listening:
+        server.close()
+    await connections.stop(shutdown_timeout_s)
+
+
+def check(settings: Settings, connector: socket.socket) -> None:
+    """What a worker process would find, before any is started. Raises NotReady, SettingsError."""
+    connection_limits(settings)
 
     async def opened() -> None:
-        await (await open_checked(settings, signer_socket)).close()
+        await (await open_checked(settings, connector)).close()
 
     uvloop.run(opened())
 
 
-def serve_in_workers(settings: Settings, sockets: list[socket.socket], signer_socket: Path) -> None:
-    """Serve in `settings.workers` processes, which read their settings from the environment, all but secrets."""
-    for name in SECRET_NAMES:
-        os.environ.pop(name, None)
-    os.environ[SIGNER_SOCKET] = str(signer_socket)
-    configuration = uvicorn_configuration("keystead.server.run:application_of_environment", settings)
-    configuration.factory = True
-    Multiprocess(configuration, sockets=sockets).run()
+def _stop_on_signals() -> asyncio.Event:
+    """Set by SIGTERM, and by SIGINT (Ctrl-C), whose second one ends the process at once."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
+    def interrupted() -> None:
+        if stop.is_set():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
+        stop.set()
 
-def application_of_environment() -> Application:
-    """What each worker process runs."""
-    confinement.keep_memory_private()
-    confinement.die_with_parent()
-    _tune_interpreter()
-    settings = from_environment(os.environ)
-    logs.configure(settings.log_level)
-    return Application(Service(settings, signer_socket=Path(os.environ[SIGNER_SOCKET])))
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    return stop
 
 
 def _tune_interpreter() -> None:
@@ -128,21 +113,3 @@ def _tune_interpreter() -> None:
     gc.collect()
     gc.freeze()  # what is imported by now stays
     gc.set_threshold(*GARBAGE_THRESHOLDS)
-
-
-def uvicorn_configuration(application: Application | str, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        interface="asgi3",
-        http=LimitedProtocol,
-        ws="none",
-        lifespan="on",
-        workers=settings.workers,
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=settings.idle_timeout_s,
-        timeout_graceful_shutdown=settings.shutdown_timeout_s,
-        backlog=BACKLOG,
-    )

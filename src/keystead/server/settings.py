@@ -1,12 +1,13 @@
 """What an operator can set: each setting once, as an environment variable KEYSTEAD_… with its default.
 
-Command-line flags set the same variables. Not here: the limits of organizations' defaults (`organizations.limits`).
+Command-line flags set the same variables. Not here: what they are used for.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,10 +19,6 @@ CLIENT_VARIABLES = frozenset(
     for name in ("BASE_URL", "ORGANIZATION_ID", "API_PUBLIC_KEY", "API_PRIVATE_KEY", "CREDENTIALS", "USER_ID")
 )
 """Variables of the same prefix that the client and the commands read, not the server."""
-
-
-SIGNER_SOCKET = f"{PREFIX}SIGNER_SOCKET"
-"""Where `serve` tells its worker processes that the signer listens. Nobody else sets it."""
 
 
 class SettingsError(Exception):
@@ -65,14 +62,44 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "info"
     log_requests: Annotated[bool, Meta(description="Log one line per request.")] = True
     body_bytes_max: Annotated[int, Meta(description="Largest request body, in bytes.", ge=1)] = 1_048_576
-    header_bytes_max: Annotated[int, Meta(description="Largest header section, in bytes.", ge=1)] = 32_768
+    header_bytes_max: Annotated[
+        int, Meta(description="Largest header section, in bytes; also the framing of a body in chunks.", ge=1)
+    ] = 32_768
     header_timeout_s: Annotated[
         int, Meta(description="Seconds in which a request's headers must be complete.", ge=1)
     ] = 15
     body_timeout_s: Annotated[
         int, Meta(description="Seconds in which a request's body must be complete.", ge=1)
     ] = 15
+    write_timeout_s: Annotated[
+        int, Meta(description="Seconds in which a caller must have read an answer; then it is cut off.", ge=1)
+    ] = 30
     idle_timeout_s: Annotated[int, Meta(description="Seconds after which an idle connection is closed.", ge=1)] = 75
+    connections_max: Annotated[
+        int, Meta(description="Most open connections of a process; fewer where it may open fewer files.", ge=1)
+    ] = 4_096
+    connections_per_address_max: Annotated[
+        int, Meta(description="Most open connections from one address (IPv6: one /64 network) to a process.", ge=1)
+    ] = 128
+    connection_bytes_max: Annotated[
+        int,
+        Meta(description="Most bytes of requests and unread answers that all connections of a process hold.", ge=1),
+    ] = 268_435_456
+    failures_per_address: Annotated[
+        int,
+        Meta(
+            description="Requests per second from one address that may fail before their sender is known; then "
+            "it is answered 429 before stamps are verified. 0 for no limit.",
+            ge=0,
+        ),
+    ] = 20
+    proxy_networks: Annotated[
+        str,
+        Meta(
+            description="Networks, separated by commas, whose addresses are proxies': each stands for many "
+            "callers, so limits per address do not hold for it."
+        ),
+    ] = "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7"
     shutdown_timeout_s: Annotated[
         int, Meta(description="Seconds that requests under way have when the server is told to stop.", ge=1)
     ] = 30
@@ -137,8 +164,12 @@ NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.field
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
     """The settings in these variables. Raises SettingsError for an unknown or malformed one."""
-    given = {name: value for name, value in environment.items() if name.startswith(PREFIX)}
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES - {SIGNER_SOCKET}):
+    given = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
+    }
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
         raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
@@ -149,6 +180,19 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         if "missing required field" in str(refused):
             raise SettingsError("no database: give --database-url or KEYSTEAD_DATABASE_URL") from None
         raise SettingsError(_named(refused)) from None
+
+
+_KUBERNETES_NAMES: Final = re.compile(
+    PREFIX + r"(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+_KUBERNETES_PORT: Final = re.compile(PREFIX + r"(\w+_)?PORT")
+
+
+def _is_of_kubernetes(name: str, value: str) -> bool:
+    """Whether Kubernetes sets this variable, for a Service named keystead or keystead-…: not the operator."""
+    if _KUBERNETES_NAMES.fullmatch(name):
+        return True
+    return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))
 
 
 def _named(refused: msgspec.ValidationError) -> str:

@@ -1,10 +1,10 @@
 """The signer as the server processes see it: each method of the protocol is a request over one connection.
 
-Here: connecting, several requests in flight, asking again. Not here: how calls are encoded (`rpc`), how a connection
-comes about (`connector`), the other side (`process`).
+Here: connecting, several requests in flight, asking again. Not here: how calls are encoded (`rpc`), how a
+connection comes about (`connector`), the other side (`process`).
 
-A call leaves nothing behind in the signer. So a call whose connection ended before the answer is made again, once, on
-a new connection; a first result, if there was one, reached nobody.
+A call leaves nothing behind in the signer. So a call whose connection ended before the answer is made again, once,
+on a new connection; a first result, if there was one, reached nobody.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How a server process connects to the signer: through a socket that both have inherited.
 
 Before the signer is started, a pair of datagram sockets without a name is made. The signer inherits one end; the
-processes that serve inherit the other. To connect, a serving process makes a pair of stream sockets and sends one of
-them over. Any other process, whoever its parent and its user are, has no name to connect to: only the inherited
+processes that serve inherit the other. To connect, a serving process makes a pair of stream sockets and sends one
+of them over. Any other process, whoever its parent and its user are, has no name to connect to: only the inherited
 descriptor leads to the signer. A signer that is started again inherits the same end.
 """
 

@@ -1,7 +1,7 @@
 """Long work of several organizations on one event loop: in slices, the organizations in turn.
 
-Between two slices the loop answers everything short, signatures above all. One organization's work delays another's by
-at most one slice at a time, however much it asks for. Not here: the work itself (`keys.steps`).
+Between two slices the loop answers everything short, signatures above all. One organization's work delays another's
+by at most one slice at a time, however much it asks for. Not here: the work itself (`keys.steps`).
 """
 
 from __future__ import annotations

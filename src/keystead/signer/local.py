@@ -76,8 +76,9 @@ class LocalSigner:
 
     `proof_key` comes from `new_proof_key`; without it nothing can be proved. `bundle_key` comes from
     `new_bundle_key`; without it nothing is exported or imported. `entropy(n)` gives n bytes and is the source of
-    mnemonics and of these two keys; a seeded development server passes its own. Data keys, import targets and nonces
-    always come from the operating system. Long work goes through `queue`; signers that share a process share one.
+    mnemonics and of these two keys; a seeded development server passes its own. Data keys, import targets and
+    nonces always come from the operating system. Long work goes through `queue`; signers that share a process share
+    one.
 
     Raises SealBroken if `master_key` does not open the two.
     """

@@ -1,9 +1,10 @@
-"""The process that holds the master key. `supervision` starts it; it answers calls on connections through an inherited
-socket (`connector`).
+"""The process that holds the master key. `supervision` starts it; it answers calls on connections through an
+inherited socket (`connector`).
 
-It reads its configuration from standard input, opens the master keys, gives up whatever it can, and says on standard
-output that it is ready. It ends when standard input does, which means that the process that started it is gone. After
-the start it opens no file and writes nothing but a line when something went wrong, which never quotes a call.
+It reads its configuration from standard input, opens the master keys, gives up whatever it can, and says on
+standard output that it is ready. It ends when standard input does, which means that the process that started it is
+gone. After the start it opens no file and writes nothing but a line when something went wrong, which never quotes a
+call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What crosses between a server process and the signer: calls, answers, refusals, each one frame.
 
-A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the signer's
-protocol, whose types say how arguments and results are encoded and how long each may be: a method that is added there
-needs nothing here. Not here: sockets (`client`, `process`).
+A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
+signer's protocol, whose types say how arguments and results are encoded and how long each may be: a method that is
+added there needs nothing here. Not here: sockets (`client`, `process`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from keystead.api import errors
 from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
-from keystead.keys.sealing import SealBroken
+from keystead.keys.sealing import MasterKeyMissing, SealBroken
 from keystead.pipeline.ports import Id, Signer
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 
@@ -82,7 +82,7 @@ _refusals = msgspec.msgpack.Decoder(Refusal)
 
 REFUSALS: Final[Mapping[str, type[Exception]]] = {
     one.__name__: one
-    for one in (*vars(errors).values(), SealBroken, WrongMasterKey)
+    for one in (*vars(errors).values(), SealBroken, MasterKeyMissing, WrongMasterKey)
     if isinstance(one, type) and issubclass(one, ServiceError | SealBroken)
 }
 

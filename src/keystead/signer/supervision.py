@@ -32,8 +32,8 @@ _PAUSE_S: Final = 1.0
 class SignerProcess:
     """The signer, running between `__enter__` and `__exit__`.
 
-    `connector` is the end for the processes that serve: a child that is to connect must inherit it. The signer's start
-    takes some time, so it only begins in `__enter__`; call `wait_until_ready` after other work.
+    `connector` is the end for the processes that serve: a child that is to connect must inherit it. The signer's
+    start takes some time, so it only begins in `__enter__`; call `wait_until_ready` after other work.
     """
 
     def __init__(self, sources: MasterKeySources) -> None:

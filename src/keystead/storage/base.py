@@ -311,12 +311,12 @@ class DatabaseStore(ABC):
         cursor = page.before or page.after
         # Any of the parent's will do: by when the next page is asked for, the value may have led elsewhere.
         if cursor is not None and not await self._select(
-            self._reads.has_suborganization, organization_id=parent_id, id=cursor
+            self._reads.has_suborganization, parent_id=parent_id, id=cursor
         ):
             return None
-        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_found
+        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_with_value
         statement = pages.below if page.before else pages.above
-        place = {"organization_id": parent_id, "cursor": cursor or _LOWEST, "limit": page.limit}
+        place = {"parent_id": parent_id, "cursor": cursor or _LOWEST, "limit": page.limit}
         if found_by is None:
             found = {row[0] for row in await self._select(statement, **place)}
         else:
@@ -344,16 +344,16 @@ class DatabaseStore(ABC):
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
         """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
-        found = await self._select(self._reads.data_key_page, cursor=page.after or _LOWEST, limit=page.limit)
+        found = await self._select(self._reads.data_keys_above, cursor=page.after or _LOWEST, limit=page.limit)
         return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
 
-    async def schema_revision(self) -> str | None:
-        """Which migration the tables are at; None if there are none."""
+    async def schema_version(self) -> int:
+        """The number of the last migration that the tables had; 0 if there are no tables."""
         try:
-            found = await self._select(self._reads.schema_revision)
+            found = await self._select(self._reads.schema_version)
         except NotMigrated:
-            return None
-        return found[0][0] if found else None
+            return 0
+        return int(found[0][0]) if found else 0
 
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))

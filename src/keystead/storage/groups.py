@@ -10,19 +10,13 @@ from operator import itemgetter
 
 import msgspec
 
+from keystead.storage.tables import TABLES
 from keystead.storage.write_set import ActivitySwap, Row, SettingSwap, VersionSwap, WalletContents, WriteSet
 
-KEY_LENGTHS = {
-    "shared_body": 2,
-    "record": 3,
-    "interface_text": 2,
-    "wallet_account": 2,
-    "sealed_secret": 3,
-    "lookup": 5,
-}
-"""Tables in which a later commit may repeat, replace or delete what an earlier one wrote: how long the keys are."""
+KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
+"""Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
-_SORTED_BY = {"activity": itemgetter(0, 2), "shared_body": itemgetter(0, 1)}
+_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
 """Tables whose rows are written under no lock of their organization: the columns by which another insert of the
 same row waits for this one."""
 
@@ -30,7 +24,7 @@ same row waits for this one."""
 class Group(msgspec.Struct, frozen=True):
     """What one transaction writes: at most one step per organization and per activity, and each row once.
 
-    Steps are in order of ids, new activities in order of fingerprints, shared bodies in order of digests: every
+    Steps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
     process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
     delete; none of them is in `rows`.
     """

@@ -100,7 +100,7 @@ class PostgresStore(DatabaseStore):
 
     async def ready(self) -> None:
         """Raises Unavailable unless the server answers a query."""
-        await self.schema_revision()
+        await self.schema_version()
 
     async def close(self) -> None:
         if not self._closed:

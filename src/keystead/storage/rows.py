@@ -68,8 +68,8 @@ _COLUMNS_OF_VOTES = 9
 """How many of them follow those of the activity in a row of both."""
 
 
-class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What evaluations have in common that found the same."""
+class _Findings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of an evaluation that others share: everything but its ids and its time."""
 
     verdict: str
     rule: str
@@ -77,7 +77,7 @@ class _Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
     policy_evaluations: tuple[PolicyOutcome, ...] = ()
 
 
-_judgement_decoder = msgspec.json.Decoder(_Judgement)
+_findings_decoder = msgspec.json.Decoder(_Findings)
 
 
 def of_commit(commit: Commit) -> WriteSet:
@@ -214,8 +214,8 @@ def _activity_changes(activity: Activity) -> Row:
 
 def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
     message = vote.message.encode()
-    voter = _shared_body_row(activity.organization_id, vote.user)
-    yield "shared_body", voter
+    voter = _snapshot_row(activity.organization_id, vote.user)
+    yield "snapshot", voter
     yield (
         "vote",
         (
@@ -235,9 +235,9 @@ def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
 
 
 def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
-    found = _Judgement(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
-    judgement = _shared_body_row(evaluation.organization_id, found)
-    yield "shared_body", judgement
+    findings = _Findings(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
+    snapshot = _snapshot_row(evaluation.organization_id, findings)
+    yield "snapshot", snapshot
     yield (
         "policy_evaluation",
         (
@@ -246,12 +246,12 @@ def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
             evaluation.id,
             evaluation.vote_id,
             evaluation.created_at.epoch_ms,
-            judgement[1],
+            snapshot[1],
         ),
     )
 
 
-def _shared_body_row(organization_id: str, value: User | _Judgement) -> Row:
+def _snapshot_row(organization_id: str, value: User | _Findings) -> Row:
     body = _encode(value)
     return (organization_id, hashlib.sha256(body).digest(), body)
 
@@ -306,7 +306,7 @@ def data_key_from(body: bytes) -> DataKey:
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:
     organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
-    found = _judgement_decoder.decode(body)
+    found = _findings_decoder.decode(body)
     return Evaluation(
         id=evaluation_id,
         activity_id=activity_id,

@@ -1,80 +1,96 @@
 """Bring a database's tables to what this version needs.
 
-Here: `migrate`. Not here: the tables (`declared.tables`), the steps (`migrations`), asking whether there is any to
-take (`revisions`). Alembic writes the SQL of the steps, ahead of time for a database without tables; the engines'
-own drivers run it, in one transaction under a lock.
+Here: `migrate`, `pending_migrations`, and running the steps on SQLite. Not here: the steps (`migrations`), running
+them on PostgreSQL (`postgres_schema`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
+from keystead.storage.migrations import Migration, migrations, pending
 from keystead.storage.open import TIMEOUT_S, sqlite_path
-from keystead.storage.revisions import HEAD
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-from keystead.storage.statements import first_tables
 
 
 def migrate(database_url: str) -> bool:
-    """Make or update the tables, all or nothing; False if there was nothing to do. Creates a SQLite file.
+    """Run the migrations that the database needs, each in a transaction of its own; False if it needs none.
 
-    Safe to run from several processes at once: they take turns. Raises Unavailable, ValueError for a bad URL.
-    Blocks; runs an event loop of its own for PostgreSQL, so call it outside of one or in a thread.
+    Creates a SQLite file. Safe to run from several processes at once: one runs a migration, the others wait.
+    Raises Unavailable, SchemaTooNew, and ValueError for a bad URL. Blocks; runs an event loop of its own for
+    PostgreSQL, so call it outside of one or in a thread.
     """
     path = sqlite_path(database_url)
     if path is not None:
-        return _migrate_sqlite(path)
+        return _migrate_sqlite(path, migrations("sqlite"))
     from keystead.storage.postgres_schema import migrate_postgres
 
-    return asyncio.run(migrate_postgres(database_url, _upgrade_sql, connect_timeout_s=TIMEOUT_S))
+    return asyncio.run(migrate_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
 
 
-def _migrate_sqlite(path: Path) -> bool:
-    try:
-        connection = DatabaseFile(path, lock_wait_s=TIMEOUT_S).connect(create=True)
-        try:
+def pending_migrations(database_url: str) -> tuple[Migration, ...]:
+    """The migrations that `migrate` would run. Changes nothing; raises as `migrate`."""
+    path = sqlite_path(database_url)
+    if path is not None:
+        steps = migrations("sqlite")
+        if not path.exists():
+            return steps
+        with _connected(path, create=False) as connection:
+            return pending(steps, _sqlite_version(connection))
+    from keystead.storage.postgres_schema import postgres_version
+
+    version = asyncio.run(postgres_version(database_url, connect_timeout_s=TIMEOUT_S))
+    return pending(migrations("postgresql"), version)
+
+
+def _migrate_sqlite(path: Path, steps: tuple[Migration, ...]) -> bool:
+    has_changed = False
+    with _connected(path, create=True) as connection:
+        while True:
             connection.execute("BEGIN EXCLUSIVE")
             try:
-                statements = _statements(_upgrade_sql("sqlite", _sqlite_revision(connection)))
-                for statement in statements:
-                    connection.execute(statement)
+                needed = pending(steps, _sqlite_version(connection))
+                if needed:
+                    for statement in _statements(needed[0].sql):
+                        connection.execute(statement)
+                    connection.execute("DELETE FROM schema_version")
+                    connection.execute("INSERT INTO schema_version (version) VALUES (?)", (needed[0].number,))
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
+            if not needed:
+                return has_changed
+            has_changed = True
+
+
+@contextlib.contextmanager
+def _connected(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
+    try:
+        connection = DatabaseFile(path, lock_wait_s=TIMEOUT_S).connect(create=create)
+        try:
+            yield connection
         finally:
             connection.close()
     except sqlite3.Error as error:
         raise translated(error) from error
-    return bool(statements)
 
 
-def _sqlite_revision(connection: sqlite3.Connection) -> str | None:
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchall():
-        return None
-    found = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-    return str(found[0][0]) if found else None
+def _sqlite_version(connection: sqlite3.Connection) -> int:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").fetchall():
+        return 0
+    found = connection.execute("SELECT version FROM schema_version").fetchall()
+    return int(found[0][0]) if found else 0
 
 
-def _statements(script: str) -> list[str]:
-    statements, unfinished = [], ""
+def _statements(script: str) -> Iterator[str]:
+    unfinished = ""
     for line in script.splitlines(keepends=True):
         unfinished += line
         if sqlite3.complete_statement(unfinished):
-            statements.append(unfinished.strip())
+            yield unfinished.strip()
             unfinished = ""
-    return statements
-
-
-def _upgrade_sql(dialect: str, revision: str | None) -> str:
-    """The SQL that leads from this revision (None: no tables) to the newest; "" where it is the newest."""
-    if revision == HEAD:
-        return ""
-    if revision is None:
-        return first_tables(dialect)
-    # Imported for old databases only: it takes longer than starting a server.
-    from keystead.storage.migrations.offline import upgrade_sql
-
-    return upgrade_sql(dialect, revision)

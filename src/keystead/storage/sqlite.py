@@ -95,7 +95,7 @@ class SqliteStore(DatabaseStore):
         """Raises Unavailable unless the file is there and can be read."""
         if not self._file.is_still_there():
             self._forget()
-        await self.schema_revision()
+        await self.schema_version()
 
     async def close(self) -> None:
         if not self._closed:

@@ -1,42 +1,61 @@
-"""Every statement as its database's driver takes it, read from the files of the folder `sql`.
+"""Every statement as its database's driver takes it.
 
-Here: their form and how they are found. Not here: the SQL, which is declared in `declared` and written by
-`make generate`; running it (`sqlite`, `postgres`); what rows mean (`rows`).
+Here: reading the files of the folder `sql`, and the form of their parameters. Not here: the SQL (`sql`, `tables`),
+running it (`sqlite`, `postgres`), what rows mean (`rows`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_type_hints
 
 import msgspec
 
-GENERATED = Path(__file__).parent / "sql"
-"""The files written by `declared.generate`, each named for its dialect."""
+from keystead.storage.tables import (
+    TABLES,
+    deletion,
+    deletion_of_organization,
+    postgres_insert,
+    sqlite_insert,
+)
+
+Dialect = Literal["sqlite", "postgresql"]
+
+SQL = Path(__file__).parent / "sql"
+"""The folder of the statements and the migrations."""
+
+SQLITE_ROWS_AT_ONCE = (4, 1)
+"""How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
+more, the values fall out of the processor's cache between binding and writing them."""
+
+_OF_ORGANIZATION = ("interface_text", "wallet_account", "sealed_secret", "lookup")
+"""Tables whose rows are deleted with their organization; its records and its activities stay."""
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
 
-class Statement(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A statement. `names` are its parameters in the driver's order; some have a constant."""
+class Statement(msgspec.Struct, frozen=True):
+    """A statement. `names` are its parameters in the driver's order."""
 
     sql: str
     names: tuple[str, ...] = ()
-    constants: dict[str, str | int] = {}
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """The parameters in the driver's order."""
-        return [values[name] if name in values else self.constants[name] for name in self.names]
+        return [values[name] for name in self.names]
 
 
-class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement for each side of the cursor, in the order of ids, which is the order of creation."""
+class Pages(msgspec.Struct, frozen=True):
+    """A statement for each side of the cursor. Ids are in order of creation."""
 
     below: Statement
     above: Statement
 
 
-class Reads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The statements that read. `version` is the hot one: its only parameter is the organization's id."""
+class Reads(msgspec.Struct, frozen=True, kw_only=True):
+    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`."""
 
     version: Statement
     versions: Statement
@@ -64,29 +83,29 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     has_suborganization: Statement
     held_by_siblings: Statement
     suborganizations: Pages
-    suborganizations_found: Pages
-    data_key_page: Statement
+    suborganizations_with_value: Pages
+    data_keys_above: Statement
     instance_value: Statement
-    schema_revision: Statement
+    schema_version: Statement
 
 
-class Swap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A compare-and-swap: `update` changes one row where the step's `expected` held, else none.
+class Swap(msgspec.Struct, frozen=True):
+    """A compare-and-swap: `update` changes one row, or none where the row expected is no longer there.
 
-    `locked` reads what several steps are compared with, and locks it until the transaction ends: in order of keys,
-    of which it takes one list per column.
+    `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. It takes
+    one list for each column of the key.
     """
 
     update: Statement
     locked: Statement
 
 
-class Statements(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that both databases have in the same form.
 
-    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes
-    everything of an organization but its records and its activities; each statement takes the organization's
-    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
+    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
+    of an organization but its records and its activities; each statement takes the organization's id.
+    `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
     """
 
     reads: Reads
@@ -95,7 +114,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     empty_wallet: tuple[Statement, ...]
 
 
-class SqliteStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SqliteStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: the updates of `write_set.VersionSwap`, `ActivitySwap` and
     `SettingSwap`. Each changes one row, or none.
 
@@ -109,10 +128,10 @@ class SqliteStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fie
     inserts: dict[str, dict[int, str]]
 
 
-class PostgresStatements(Statements, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PostgresStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
 
-    `inserts` are by table, in the order of writing; they take one array per column.
+    `inserts` are by table, in the order of writing; they take one array for each column.
     """
 
     swap_version: Swap
@@ -122,13 +141,100 @@ class PostgresStatements(Statements, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def sqlite_statements() -> SqliteStatements:
-    return msgspec.json.decode((GENERATED / "sqlite.json").read_bytes(), type=SqliteStatements)
+    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+    named = _Named("sqlite")
+    statements = SqliteStatements(
+        reads=_reads(named),
+        deletions=_deletions("sqlite"),
+        delete_organization=_delete_organization(named, "sqlite"),
+        empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        swap_version=named.take("swap_version"),
+        swap_activity=named.take("swap_activity"),
+        swap_setting=named.take("swap_setting"),
+        inserts={
+            table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in TABLES
+        },
+    )
+    named.check_all_taken()
+    return statements
 
 
 def postgres_statements() -> PostgresStatements:
-    return msgspec.json.decode((GENERATED / "postgresql.json").read_bytes(), type=PostgresStatements)
+    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+    named = _Named("postgresql")
+    statements = PostgresStatements(
+        reads=_reads(named),
+        deletions=_deletions("postgresql"),
+        delete_organization=_delete_organization(named, "postgresql"),
+        empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
+        swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
+        swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
+        inserts={table.name: postgres_insert(table) for table in TABLES},
+    )
+    named.check_all_taken()
+    return statements
 
 
-def first_tables(dialect: str) -> str:
-    """The SQL that leads from an empty database to the newest tables. `dialect`: sqlite or postgresql."""
-    return (GENERATED / f"{dialect}.sql").read_text()
+class _Named:
+    """The statements of a dialect's files, each taken by its name."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        files = (SQL / "statements.sql", SQL / dialect / "statements.sql")
+        self._sql: dict[str, str] = {}
+        self._taken: set[str] = set()
+        for file in files:
+            for name, sql in parse(file.read_text()).items():
+                if name in self._sql:
+                    raise ValueError(f"{file}: statement {name} exists already")
+                self._sql[name] = sql
+
+    def take(self, name: str) -> Statement:
+        if name not in self._sql:
+            raise ValueError(f"the files of {SQL} have no statement {name} for {self._dialect}")
+        self._taken.add(name)
+        return compiled(self._sql[name], self._dialect)
+
+    def check_all_taken(self) -> None:
+        if unused := sorted(self._sql.keys() - self._taken):
+            raise ValueError(f"statement {unused[0]} in {SQL} is not used")
+
+
+def parse(text: str) -> dict[str, str]:
+    """The statements of a file by name, without comments. Each begins with a line `-- name: NAME`."""
+    _, *sections = re.split(r"^-- name: (\w+)$", text, flags=re.MULTILINE)
+    names, bodies = sections[::2], sections[1::2]
+    if len(set(names)) != len(names):
+        raise ValueError("a name is used for two statements of one file")
+    lines = ([line for line in body.splitlines() if not line.lstrip().startswith("--")] for body in bodies)
+    return {name: "\n".join(kept).strip().removesuffix(";") for name, kept in zip(names, lines, strict=True)}
+
+
+def compiled(sql: str, dialect: Dialect) -> Statement:
+    """The statement with the driver's placeholders in place of `:name`: `?` for SQLite, `$1` for PostgreSQL."""
+    names = _PARAMETER.findall(sql)
+    if dialect == "sqlite":
+        return Statement(_PARAMETER.sub("?", sql), tuple(names))
+    numbered = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
+    return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
+
+
+def _reads(named: _Named) -> Reads:
+    values: dict[str, Statement | Pages] = {}
+    for name, kind in get_type_hints(Reads).items():
+        if kind is Pages:
+            values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
+        else:
+            values[name] = named.take(name)
+    return msgspec.convert(values, Reads)
+
+
+def _deletions(dialect: Dialect) -> dict[str, str]:
+    return {table.name: compiled(deletion(table), dialect).sql for table in TABLES if table.is_merged}
+
+
+def _delete_organization(named: _Named, dialect: Dialect) -> tuple[str, ...]:
+    tables = [table for table in TABLES if table.name in _OF_ORGANIZATION]
+    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in tables]
+    return (named.take("detach_organization").sql, *deletions)

@@ -1,0 +1,40 @@
+"""`keystead migrate`: a database's tables are brought to this version, or it is said what they need.
+
+Here: flags and what is printed. Not here: the migrations (`storage.migrations`), running them (`storage.schema`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from keystead.api.errors import ServiceError
+from keystead.cli.failure import Failure
+from keystead.cli.installation import DatabaseUrl
+from keystead.storage.schema import migrate, pending_migrations
+
+
+def migrate_database(
+    database_url: DatabaseUrl,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit code 1 if the database needs migrations.")
+    ] = False,
+) -> None:
+    """Bring the tables of a database to this version."""
+    os.umask(0o077)  # a SQLite file is the operator's alone
+    try:
+        if check:
+            needed = pending_migrations(database_url)
+            if needed:
+                raise Failure(f"the database needs {len(needed)} migration(s): run keystead migrate")
+            print("The database needs no migration.")
+        elif migrate(database_url):
+            print("The database is migrated.")
+        else:
+            print("Nothing to do: the database needs no migration.")
+    except ServiceError as refused:
+        raise Failure(refused.message) from None
+    except ValueError as refused:
+        raise Failure(str(refused)) from None

@@ -1,0 +1,277 @@
+"""One HTTP/1.1 connection: requests in, answers out, one after the other, each within its limits.
+
+Here: sockets, times, memory; the one place that writes answers. Not here: how requests are read from bytes
+(`request_parser`), what is answered (`application`), limits of all connections together (`connections`).
+
+While a request is answered, nothing more is read than what was sent along with it: what a caller sends ahead stays
+in the system's buffers. The next request is read when the caller has taken the whole answer, so at most one
+answer waits for a connection; one that is not taken within `write_timeout_s` is dropped with the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import functools
+import time
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import cast
+
+from keystead.api.errors import RequestTimeout, ServiceError, Unavailable
+from keystead.server.connections import Connections
+from keystead.server.messages import HttpAnswer, HttpRequest
+from keystead.server.request_parser import RequestParser, Stage
+
+Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]
+"""The application. It raises nothing but CancelledError."""
+
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class HttpConnection(asyncio.Protocol):
+    """Belongs to the event loop of its socket."""
+
+    def __init__(self, connections: Connections, answer: Answer) -> None:
+        self._connections = connections
+        self._limits = connections.limits
+        self._answer = answer
+        self._parser = RequestParser(self._limits.header_bytes_max, self._limits.body_bytes_max)
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport
+        self._client = self._limit_key = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._awaited: Stage | None = None
+        """The stage that the timer is for."""
+        self._task: asyncio.Task[None] | None = None
+        """Answers the request that was read last, and waits until the answer is taken."""
+        self._taken: asyncio.Future[None] | None = None
+        """Done when the caller has taken all that was written; None while it has."""
+        self._bytes_held = self._body_bytes = 0
+        """What is counted of this connection; of that, the body of the request that is being answered."""
+        self._is_reading = True
+        self._is_ending = False
+        """What still arrives is not looked at."""
+        self._got_end = False
+        """The caller will send nothing more."""
+        self._is_lost = False
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        # Nothing may wait in the transport unnoticed: the loop says when a byte does, and when none does any more.
+        self._transport.set_write_buffer_limits(0)
+        peer = transport.get_extra_info("peername")
+        self._client = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._limit_key = self._connections.limit_key(self._client)
+        refusal = self._connections.refusal(self._limit_key)
+        if refusal is not None:
+            self._refuse(refusal)
+            return
+        self._connections.add(self, self._limit_key)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_ending:
+            return
+        self._parser.receive(data)
+        if not self._hold(self._parser.bytes_held + self._body_bytes):
+            self._refuse_for_memory()
+        elif self._task is None:
+            self._advance()
+        else:
+            self._read(False)
+
+    def eof_received(self) -> bool:
+        self._got_end = True
+        return self._task is not None  # the answer is still to be sent
+
+    def pause_writing(self) -> None:
+        self._taken = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        if self._taken is not None:
+            self._taken.set_result(None)
+            self._taken = None
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._is_lost = self._is_ending = True
+        self._stop_timer()
+        self.resume_writing()
+        self._parser.discard()
+        if self._task is None:
+            self._leave()
+
+    # Called by `Connections`.
+
+    def finish(self) -> None:
+        if self._task is None and self._parser.stage is Stage.NOTHING:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+        if self._task is not None:
+            self._task.cancel()
+
+    # A request, from its first byte to its answer.
+
+    def _advance(self) -> None:
+        """Go on with what has arrived."""
+        try:
+            request = self._parser.next_request()
+        except ServiceError as error:
+            self._refuse(error)
+            return
+        if request is not None:
+            request.client, request.limit_key = self._client, self._limit_key
+            self._body_bytes = len(request.body)
+            self._begin(request)
+        elif self._got_end:
+            self._transport.close()
+        else:
+            self._await_request()
+
+    def _await_request(self) -> None:
+        self._read(True)
+        stage = self._parser.stage
+        if stage is self._awaited:
+            return
+        self._awaited = stage
+        limits = self._limits
+        match stage:
+            case Stage.NOTHING:
+                self._start_timer(limits.idle_timeout_s, self._transport.close)
+            case Stage.HEAD:
+                self._start_timer(limits.header_timeout_s, self._head_is_late)
+            case Stage.BODY:
+                self._start_timer(limits.body_timeout_s, self._body_is_late)
+                head = self._parser.head
+                if head is not None and head.expects_continue:
+                    self._transport.write(_CONTINUE)
+
+    def _head_is_late(self) -> None:
+        seconds = self._limits.header_timeout_s
+        self._refuse(RequestTimeout(f"the request's headers were not complete within {seconds:g} s"))
+
+    def _body_is_late(self) -> None:
+        seconds = self._limits.body_timeout_s
+        self._refuse(RequestTimeout(f"the request's body was not complete within {seconds:g} s"))
+
+    def _refuse_for_memory(self) -> None:
+        if self._task is None:
+            self._refuse(Unavailable("the server is receiving more than it has memory for; send the request again"))
+        else:
+            self._transport.abort()  # it sent ahead of an answer that it has not taken
+
+    def _refuse(self, error: ServiceError) -> None:
+        """Answer what has arrived of a request with an error; the connection ends with it."""
+        head = self._parser.head
+        request = HttpRequest(client=self._client, limit_key=self._limit_key, refusal=error)
+        if head is not None:
+            request.method, request.path, request.headers = head.method, head.path, head.headers
+        self._is_ending = True
+        self._parser.discard()
+        self._begin(request)
+
+    def _begin(self, request: HttpRequest) -> None:
+        self._stop_timer()
+        self._awaited = None
+        self._task = self._loop.create_task(self._answered(request))
+
+    async def _answered(self, request: HttpRequest) -> None:
+        try:
+            answer = await self._answer(request)
+            is_last = answer.close or not request.keep_alive or self._connections.stopping
+            await self._write(answer, is_head=request.method == "HEAD", is_last=is_last)
+        except BaseException:
+            self._transport.abort()  # the caller is not to wait for an answer that will not come
+            raise
+        finally:
+            self._task = None
+            self._body_bytes = 0
+            if self._is_lost:
+                self._leave()
+        if self._is_lost or self._transport.is_closing():
+            return
+        self._hold(self._parser.bytes_held)
+        if self._is_ending or answer.close:
+            self._end_gently()
+        elif is_last:
+            self._transport.close()
+        else:
+            self._advance()
+
+    async def _write(self, answer: HttpAnswer, *, is_head: bool, is_last: bool) -> None:
+        """Send it, and wait until the caller has taken it or the time for that is over."""
+        if self._taken is not None:  # "100 Continue", to a caller that reads nothing
+            self._transport.abort()
+        if self._is_lost or self._transport.is_closing():
+            return
+        head = [_STATUS_LINES[answer.status], _date_line(int(time.time()))]
+        for name, value in answer.headers:
+            head += (name, b": ", value, b"\r\n")
+        head.append(b"connection: close\r\n\r\n" if is_last else b"\r\n")
+        if not is_head:
+            head.append(answer.body)
+        self._transport.write(b"".join(head))
+        if self._taken is None:
+            return
+        self._body_bytes = 0
+        if self._hold(self._transport.get_write_buffer_size() + self._parser.bytes_held):
+            self._start_timer(self._limits.write_timeout_s, self._transport.abort)
+            await self._taken
+            self._stop_timer()
+        else:
+            self._transport.abort()
+
+    # The end of a connection.
+
+    def _end_gently(self) -> None:
+        """Tell the caller that there is nothing more to come, and read past what it still sends: most send
+        everything before they read, and would find the connection broken before they see the answer."""
+        self._is_ending = True
+        self._parser.discard()
+        if self._got_end or self not in self._connections:
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self._read(True)
+        self._start_timer(self._limits.body_timeout_s, self._transport.abort)
+
+    def _leave(self) -> None:
+        """The connection is lost and its last request is answered: what it held is free."""
+        self._hold(0)
+        self._connections.remove(self)
+
+    # What is held, read and waited for.
+
+    def _hold(self, size: int) -> bool:
+        """Note how many bytes this connection takes; whether all connections together may take so many."""
+        connections = self._connections
+        connections.bytes_held += size - self._bytes_held
+        self._bytes_held = size
+        return connections.bytes_held <= self._limits.connection_bytes_max
+
+    def _read(self, wanted: bool) -> None:
+        if wanted is not self._is_reading and not self._transport.is_closing():
+            self._is_reading = wanted
+            if wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _start_timer(self, seconds: float, action: Callable[[], object]) -> None:
+        self._stop_timer()
+        self._timer = self._loop.call_later(seconds, action)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+@functools.lru_cache(maxsize=2)
+def _date_line(epoch_s: int) -> bytes:
+    return f"date: {email.utils.formatdate(epoch_s, usegmt=True)}\r\n".encode()

@@ -1,0 +1,115 @@
+"""All connections of this process: how many there may be, what memory their bytes take, and how they end together.
+
+Here: the limits that one connection cannot know by itself. Not here: one connection (`connection`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections import Counter
+from typing import Protocol
+
+import msgspec
+
+from keystead.api.errors import LimitReached, ServiceError, Unavailable
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of connections, from the settings of the same names. Sizes are bytes, times seconds."""
+
+    header_bytes_max: int
+    body_bytes_max: int
+    idle_timeout_s: float
+    header_timeout_s: float
+    body_timeout_s: float
+    write_timeout_s: float
+    connections_max: int
+    connections_per_address_max: int
+    connection_bytes_max: int
+    proxies: tuple[Network, ...]
+
+
+class Closable(Protocol):
+    """What ends with the others when the server stops."""
+
+    def finish(self) -> None:
+        """End after the request that has begun to arrive or is being answered, if there is one."""
+
+    def abort(self) -> None:
+        """End now."""
+
+
+class Connections:
+    """The open connections of one event loop."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self.stopping = False
+        self.bytes_held = 0
+        """Received and not answered yet, or answered and not taken by the caller yet, of all connections."""
+        self._open: dict[Closable, str] = {}
+        self._per_key: Counter[str] = Counter()
+        self._all_closed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __contains__(self, connection: Closable) -> bool:
+        return connection in self._open
+
+    def limit_key(self, address: str) -> str:
+        """What limits per address count by: the address, of IPv6 the network of 64 bits, which one caller has
+        whole. "" for an address of a proxy, which stands for many callers, and where there is no address."""
+        try:
+            parsed = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return ""
+        if parsed.version == 6 and parsed.ipv4_mapped is not None:
+            parsed = parsed.ipv4_mapped
+        if any(parsed.version == network.version and parsed in network for network in self.limits.proxies):
+            return ""
+        return str(parsed) if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
+
+    def refusal(self, limit_key: str) -> ServiceError | None:
+        """Why one more connection is refused, None if it is not."""
+        limits = self.limits
+        if len(self._open) >= limits.connections_max:
+            return Unavailable(f"the server has {limits.connections_max} connections open, and takes no more now")
+        if limit_key and self._per_key[limit_key] >= limits.connections_per_address_max:
+            return LimitReached(
+                f"{limits.connections_per_address_max} connections are open from this address; close some first"
+            )
+        return None
+
+    def add(self, connection: Closable, limit_key: str) -> None:
+        self._open[connection] = limit_key
+        self._per_key[limit_key] += 1
+
+    def remove(self, connection: Closable) -> None:
+        """Done more than once, or for a connection that was not added, it changes nothing."""
+        limit_key = self._open.pop(connection, None)
+        if limit_key is None:
+            return
+        self._per_key[limit_key] -= 1
+        if not self._per_key[limit_key]:
+            del self._per_key[limit_key]
+        if not self._open:
+            self._all_closed.set()
+
+    async def stop(self, timeout_s: float) -> None:
+        """End all connections: idle ones now, others after their answer, all that are left after `timeout_s`."""
+        self.stopping = True
+        for connection in tuple(self._open):
+            connection.finish()
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._open:
+                    self._all_closed.clear()
+                    await self._all_closed.wait()
+        except TimeoutError:
+            for connection in tuple(self._open):
+                connection.abort()
+            await asyncio.sleep(0)  # their tasks end

@@ -1,0 +1,106 @@
+"""Serving in several processes that share the sockets. One that ends is started again.
+
+Here: starting and ending processes, and what each of them runs. Not here: what one process does (`run`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from keystead.server import logs
+from keystead.server.logs import logger
+from keystead.server.run import serve_here
+from keystead.server.service import NotReady
+from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
+from keystead.signer import confinement
+from keystead.signer.connector import inherited
+
+_LOOK_S: Final = 0.5
+"""How often it is asked whether a process has ended."""
+_PAUSE_S: Final = 2.0
+"""A process that ended is started again no sooner than this after its last start."""
+_END_GRACE_S: Final = 5.0
+"""How much longer than the time to stop a process has until it is killed."""
+
+
+class _Worker:
+    """One process, and those that are started in its place."""
+
+    def __init__(self, command: list[str], descriptors: Sequence[int]) -> None:
+        self._command = command
+        self._descriptors = descriptors
+        self._start()
+
+    def _start(self) -> None:
+        self._started_s = time.monotonic()
+        self._process = subprocess.Popen(  # noqa: S603 - this very program
+            self._command, stdin=subprocess.DEVNULL, pass_fds=self._descriptors
+        )
+
+    def start_again_if_ended(self) -> None:
+        code = self._process.poll()
+        if code is not None and time.monotonic() - self._started_s >= _PAUSE_S:
+            logger.error("worker process %d ended with %d and is started again", self._process.pid, code)
+            self._start()
+
+    def stop(self) -> None:
+        self._process.terminate()
+
+    def wait(self, timeout_s: float) -> None:
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            logger.error("worker process %d does not stop and is killed", self._process.pid)
+            self._process.kill()
+            self._process.wait()
+
+
+def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], connector: socket.socket) -> None:
+    """Serve in `settings.workers` processes until SIGTERM or SIGINT.
+
+    They read their settings from the environment, from which secrets are removed, and inherit the sockets and the
+    way to the signer (`signer.connector`).
+    """
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    for name in SECRET_NAMES:
+        os.environ.pop(name, None)
+    descriptors = [connector.fileno(), *(listener.fileno() for listener in sockets)]
+    command = [sys.executable, "-m", "keystead.server.workers", str(os.getpid()), *map(str, descriptors)]
+    workers = [_Worker(command, descriptors) for _ in range(settings.workers)]
+    while not stopping.wait(_LOOK_S):
+        for worker in workers:
+            worker.start_again_if_ended()
+    for worker in workers:
+        worker.stop()
+    for worker in workers:
+        worker.wait(settings.shutdown_timeout_s + _END_GRACE_S)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """What each process runs. `arguments`: the parent's process id; the numbers of the inherited descriptors, the
+    connector first, then the listening sockets. Returns the exit code."""
+    parent, connector, *listeners = map(int, arguments)
+    confinement.keep_memory_private()
+    confinement.die_with_parent(parent)
+    try:
+        settings = from_environment(os.environ)
+        logs.configure(settings.log_level)
+        serve_here(settings, [inherited(number) for number in listeners], connector=inherited(connector))
+    except (NotReady, SettingsError) as refused:
+        logger.error("%s", refused)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

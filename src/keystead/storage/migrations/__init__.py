@@ -1,1 +1,0 @@
-"""Alembic's folder: `env.py` is its entry, `versions/` holds the steps."""

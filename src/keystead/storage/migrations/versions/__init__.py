@@ -1,1 +1,0 @@
-"""One module per migration. They become SQL before they run, so they cannot read the database."""

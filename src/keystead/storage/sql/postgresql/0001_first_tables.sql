@@ -1,0 +1,176 @@
+-- The first tables.
+--
+-- organization_id leads every key, so that the tables can be distributed by it. The exceptions are `lookup`, which
+-- is read across organizations, and `instance`, which belongs to none. Texts of callers are UTF-8 bytes: JSON may
+-- hold U+0000, which PostgreSQL's text cannot. To read them: convert_from(request, 'UTF8').
+-- COLLATE "C": ids are ordered by code point, whatever the locale of the database.
+
+CREATE TABLE organization (
+    id TEXT COLLATE "C" NOT NULL,
+    parent_id TEXT COLLATE "C",
+    version BIGINT NOT NULL,
+    changed_by TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (id)
+);
+
+-- A page of a parent's sub-organizations. A deleted sub-organization has no parent here.
+CREATE INDEX organization_by_parent ON organization (parent_id, id);
+
+-- A deleted record keeps its row, with an empty body: other processes ask which records changed since a version.
+CREATE TABLE record (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, kind, id)
+);
+
+CREATE INDEX record_by_version ON record (organization_id, version);
+
+CREATE TABLE activity (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    fingerprint TEXT COLLATE "C" NOT NULL,
+    type TEXT COLLATE "C" NOT NULL,
+    submitter_id TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    request BYTEA NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    result BYTEA NOT NULL,
+    app_proofs BYTEA,
+    failure BYTEA,
+    proofs BYTEA NOT NULL,
+    approvals_since_ms BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    updated_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE UNIQUE INDEX activity_by_fingerprint ON activity (organization_id, fingerprint);
+
+-- A page of any statuses merges one walk of the first index for each status; a page of any types and statuses, one
+-- walk of the second for each pair. So a page costs the same however many activities there are.
+CREATE INDEX activity_by_status ON activity (organization_id, status, id);
+CREATE INDEX activity_by_type ON activity (organization_id, type, status, id);
+
+-- Bodies that many rows share, stored once: who a voter was, what the policies said. digest: SHA-256 of the body.
+CREATE TABLE snapshot (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, digest)
+);
+
+-- message: what the voter signed; null where it is the activity's request, as for its submitter.
+-- user_digest: the snapshot of the voter, as of the vote.
+CREATE TABLE vote (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    activity_id TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    selection TEXT COLLATE "C" NOT NULL,
+    message BYTEA,
+    public_key TEXT COLLATE "C" NOT NULL,
+    signature TEXT COLLATE "C" NOT NULL,
+    scheme TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    user_digest BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, activity_id, user_id)
+);
+
+CREATE VIEW activity_with_votes AS
+SELECT
+    activity.*,
+    vote.id AS vote_id,
+    vote.user_id,
+    vote.selection,
+    vote.message,
+    vote.public_key,
+    vote.signature,
+    vote.scheme,
+    vote.created_at_ms AS voted_at_ms,
+    snapshot.body AS voter
+FROM activity
+LEFT JOIN vote ON vote.organization_id = activity.organization_id AND vote.activity_id = activity.id
+LEFT JOIN snapshot ON snapshot.organization_id = vote.organization_id AND snapshot.digest = vote.user_digest;
+
+-- activity_id: of an activity on record, or of a submission that was denied and left none.
+-- findings_digest: the snapshot of what the policies said.
+CREATE TABLE policy_evaluation (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    activity_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    vote_id TEXT COLLATE "C" NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    findings_digest BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, activity_id, id)
+);
+
+CREATE TABLE interface_text (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    text BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+-- address: in the one form that stands for all spellings (`chains.address_forms.stored_form`).
+-- exported: whether the key of this account was exported on its own. Callers do not see it.
+CREATE TABLE wallet_account (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    wallet_id TEXT COLLATE "C" NOT NULL,
+    normalized_path TEXT COLLATE "C" NOT NULL,
+    curve TEXT COLLATE "C" NOT NULL,
+    address_format TEXT COLLATE "C" NOT NULL,
+    address TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C",
+    exported BOOLEAN NOT NULL,
+    body BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE INDEX wallet_account_by_wallet ON wallet_account (organization_id, wallet_id, id);
+
+-- Across wallets: a request to sign names an account by its address alone.
+CREATE INDEX wallet_account_by_address ON wallet_account (organization_id, address, id);
+CREATE UNIQUE INDEX wallet_account_by_name ON wallet_account (organization_id, name);
+
+-- The path comes before the curve, so that an account is found by its path alone.
+CREATE UNIQUE INDEX wallet_account_by_path
+    ON wallet_account (organization_id, wallet_id, normalized_path, curve, address_format);
+
+CREATE TABLE sealed_secret (
+    organization_id TEXT COLLATE "C" NOT NULL,
+    record_id TEXT COLLATE "C" NOT NULL,
+    purpose TEXT COLLATE "C" NOT NULL,
+    key_id TEXT COLLATE "C" NOT NULL,
+    ciphertext BYTEA NOT NULL,
+    PRIMARY KEY (organization_id, record_id, purpose)
+);
+
+-- parent_id: '' for an organization without a parent, since null could not be part of the key.
+-- holder_id: two holders in one organization may have the same value.
+CREATE TABLE lookup (
+    kind TEXT COLLATE "C" NOT NULL,
+    value TEXT COLLATE "C" NOT NULL,
+    parent_id TEXT COLLATE "C" NOT NULL,
+    organization_id TEXT COLLATE "C" NOT NULL,
+    holder_id TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (kind, value, parent_id, organization_id, holder_id)
+);
+
+-- For the deletion of an organization.
+CREATE INDEX lookup_by_organization ON lookup (organization_id);
+
+CREATE TABLE instance (
+    name TEXT COLLATE "C" NOT NULL,
+    value BYTEA NOT NULL,
+    PRIMARY KEY (name)
+);
+
+-- The number of the last migration that was applied. One row.
+CREATE TABLE schema_version (
+    version BIGINT NOT NULL,
+    PRIMARY KEY (version)
+);

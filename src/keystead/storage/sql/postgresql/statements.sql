@@ -1,0 +1,109 @@
+-- The statements of PostgreSQL alone. A list is a parameter that holds an array.
+
+-- name: versions
+SELECT id, version, changed_by FROM organization WHERE id = ANY(:ids);
+
+-- name: interface_texts_of
+SELECT id, text FROM interface_text WHERE organization_id = :organization_id AND id = ANY(:ids);
+
+-- name: accounts_with_address
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND address = ANY(:addresses);
+
+-- name: accounts_at
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND wallet_id = :wallet_id
+    AND normalized_path = ANY(:paths);
+
+-- name: accounts_called
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND name = ANY(:names);
+
+-- name: accounts_of_ids
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND id = ANY(:ids);
+
+-- name: activities_by_status_below
+-- For each wanted status, one walk of an index that stops after `limit` ids.
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.id
+    FROM unnest(:statuses::text[]) AS wanted_status(value)
+    CROSS JOIN LATERAL (
+        SELECT id FROM activity
+        WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
+        ORDER BY id DESC LIMIT :limit
+    ) AS found
+    ORDER BY found.id DESC LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_status_above
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.id
+    FROM unnest(:statuses::text[]) AS wanted_status(value)
+    CROSS JOIN LATERAL (
+        SELECT id FROM activity
+        WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
+        ORDER BY id LIMIT :limit
+    ) AS found
+    ORDER BY found.id LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_type_and_status_below
+-- By status too, so that one index serves every page by type.
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.id
+    FROM unnest(:types::text[]) AS wanted_type(value)
+    CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
+    CROSS JOIN LATERAL (
+        SELECT id FROM activity
+        WHERE organization_id = :organization_id
+            AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
+        ORDER BY id DESC LIMIT :limit
+    ) AS found
+    ORDER BY found.id DESC LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_type_and_status_above
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.id
+    FROM unnest(:types::text[]) AS wanted_type(value)
+    CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
+    CROSS JOIN LATERAL (
+        SELECT id FROM activity
+        WHERE organization_id = :organization_id
+            AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
+        ORDER BY id LIMIT :limit
+    ) AS found
+    ORDER BY found.id LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: held_by_siblings
+-- Which of these values lead to another sub-organization of the same parent.
+SELECT DISTINCT value FROM lookup
+WHERE kind = :kind AND value = ANY(:values)
+    AND parent_id = :parent_id AND organization_id <> :organization_id;
+
+-- Locks, in order of keys: every process takes them in this order, so that no two wait for each other.
+
+-- name: lock_organizations
+SELECT id, version, changed_by FROM organization
+WHERE id = ANY(:organization_ids)
+ORDER BY id FOR UPDATE;
+
+-- name: lock_activities
+SELECT organization_id, id, revision FROM activity
+WHERE organization_id = ANY(:organization_ids) AND id = ANY(:activity_ids)
+ORDER BY organization_id, id FOR UPDATE;
+
+-- name: lock_settings
+SELECT name, value FROM instance
+WHERE name = ANY(:names)
+ORDER BY name FOR UPDATE;

@@ -1,0 +1,175 @@
+-- The first tables.
+--
+-- organization_id leads every key, so that the tables can be distributed by it. The exceptions are `lookup`, which
+-- is read across organizations, and `instance`, which belongs to none. Texts of callers are UTF-8 bytes: JSON may
+-- hold U+0000, which PostgreSQL's text cannot. To read them: CAST(request AS TEXT).
+
+CREATE TABLE organization (
+    id TEXT NOT NULL,
+    parent_id TEXT,
+    version INTEGER NOT NULL,
+    changed_by TEXT NOT NULL,
+    PRIMARY KEY (id)
+) WITHOUT ROWID;
+
+-- A page of a parent's sub-organizations. A deleted sub-organization has no parent here.
+CREATE INDEX organization_by_parent ON organization (parent_id, id);
+
+-- A deleted record keeps its row, with an empty body: other processes ask which records changed since a version.
+CREATE TABLE record (
+    organization_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, kind, id)
+);
+
+CREATE INDEX record_by_version ON record (organization_id, version);
+
+CREATE TABLE activity (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    type TEXT NOT NULL,
+    submitter_id TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    request BLOB NOT NULL,
+    status TEXT NOT NULL,
+    result BLOB NOT NULL,
+    app_proofs BLOB,
+    failure BLOB,
+    proofs BLOB NOT NULL,
+    approvals_since_ms INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    updated_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE UNIQUE INDEX activity_by_fingerprint ON activity (organization_id, fingerprint);
+
+-- A page of any statuses merges one walk of the first index for each status; a page of any types and statuses, one
+-- walk of the second for each pair. So a page costs the same however many activities there are.
+CREATE INDEX activity_by_status ON activity (organization_id, status, id);
+CREATE INDEX activity_by_type ON activity (organization_id, type, status, id);
+
+-- Bodies that many rows share, stored once: who a voter was, what the policies said. digest: SHA-256 of the body.
+CREATE TABLE snapshot (
+    organization_id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, digest)
+);
+
+-- message: what the voter signed; null where it is the activity's request, as for its submitter.
+-- user_digest: the snapshot of the voter, as of the vote.
+CREATE TABLE vote (
+    organization_id TEXT NOT NULL,
+    activity_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    selection TEXT NOT NULL,
+    message BLOB,
+    public_key TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    scheme TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    user_digest BLOB NOT NULL,
+    PRIMARY KEY (organization_id, activity_id, user_id)
+) WITHOUT ROWID;
+
+CREATE VIEW activity_with_votes AS
+SELECT
+    activity.*,
+    vote.id AS vote_id,
+    vote.user_id,
+    vote.selection,
+    vote.message,
+    vote.public_key,
+    vote.signature,
+    vote.scheme,
+    vote.created_at_ms AS voted_at_ms,
+    snapshot.body AS voter
+FROM activity
+LEFT JOIN vote ON vote.organization_id = activity.organization_id AND vote.activity_id = activity.id
+LEFT JOIN snapshot ON snapshot.organization_id = vote.organization_id AND snapshot.digest = vote.user_digest;
+
+-- activity_id: of an activity on record, or of a submission that was denied and left none.
+-- findings_digest: the snapshot of what the policies said.
+CREATE TABLE policy_evaluation (
+    organization_id TEXT NOT NULL,
+    activity_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    vote_id TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    findings_digest BLOB NOT NULL,
+    PRIMARY KEY (organization_id, activity_id, id)
+) WITHOUT ROWID;
+
+CREATE TABLE interface_text (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    text BLOB NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+-- address: in the one form that stands for all spellings (`chains.address_forms.stored_form`).
+-- exported: whether the key of this account was exported on its own. Callers do not see it.
+CREATE TABLE wallet_account (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    wallet_id TEXT NOT NULL,
+    normalized_path TEXT NOT NULL,
+    curve TEXT NOT NULL,
+    address_format TEXT NOT NULL,
+    address TEXT NOT NULL,
+    name TEXT,
+    exported INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE INDEX wallet_account_by_wallet ON wallet_account (organization_id, wallet_id, id);
+
+-- Across wallets: a request to sign names an account by its address alone.
+CREATE INDEX wallet_account_by_address ON wallet_account (organization_id, address, id);
+CREATE UNIQUE INDEX wallet_account_by_name ON wallet_account (organization_id, name);
+
+-- The path comes before the curve, so that an account is found by its path alone.
+CREATE UNIQUE INDEX wallet_account_by_path
+    ON wallet_account (organization_id, wallet_id, normalized_path, curve, address_format);
+
+CREATE TABLE sealed_secret (
+    organization_id TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    ciphertext BLOB NOT NULL,
+    PRIMARY KEY (organization_id, record_id, purpose)
+);
+
+-- parent_id: '' for an organization without a parent, since null could not be part of the key.
+-- holder_id: two holders in one organization may have the same value.
+CREATE TABLE lookup (
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    parent_id TEXT NOT NULL,
+    organization_id TEXT NOT NULL,
+    holder_id TEXT NOT NULL,
+    PRIMARY KEY (kind, value, parent_id, organization_id, holder_id)
+) WITHOUT ROWID;
+
+-- For the deletion of an organization.
+CREATE INDEX lookup_by_organization ON lookup (organization_id);
+
+CREATE TABLE instance (
+    name TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (name)
+) WITHOUT ROWID;
+
+-- The number of the last migration that was applied. One row.
+CREATE TABLE schema_version (
+    version INTEGER NOT NULL,
+    PRIMARY KEY (version)
+) WITHOUT ROWID;

@@ -1,0 +1,107 @@
+-- The statements of SQLite alone. A list is a parameter that holds a JSON array.
+
+-- name: versions
+SELECT id, version, changed_by FROM organization WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: interface_texts_of
+SELECT id, text FROM interface_text
+WHERE organization_id = :organization_id AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: accounts_with_address
+-- Without ORDER BY: to order by id, SQLite would read all accounts of the organization.
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND address IN (SELECT value FROM json_each(:addresses));
+
+-- name: accounts_at
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND wallet_id = :wallet_id
+    AND normalized_path IN (SELECT value FROM json_each(:paths));
+
+-- name: accounts_called
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND name IN (SELECT value FROM json_each(:names));
+
+-- name: accounts_of_ids
+SELECT body, exported, normalized_path FROM wallet_account
+WHERE organization_id = :organization_id AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: activities_by_status_below
+-- For each wanted status, one walk of an index that stops after `limit` ids. SQLite has no LATERAL;
+-- a table-valued function may refer to the tables before it.
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.value
+    FROM
+        json_each(:statuses) AS wanted_status,
+        json_each((
+            SELECT json_group_array(id) FROM (
+                SELECT id FROM activity
+                WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
+                ORDER BY id DESC LIMIT :limit
+            )
+        )) AS found
+    ORDER BY found.value DESC LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_status_above
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.value
+    FROM
+        json_each(:statuses) AS wanted_status,
+        json_each((
+            SELECT json_group_array(id) FROM (
+                SELECT id FROM activity
+                WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
+                ORDER BY id LIMIT :limit
+            )
+        )) AS found
+    ORDER BY found.value LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_type_and_status_below
+-- By status too, so that one index serves every page by type.
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.value
+    FROM
+        json_each(:types) AS wanted_type,
+        json_each(:statuses) AS wanted_status,
+        json_each((
+            SELECT json_group_array(id) FROM (
+                SELECT id FROM activity
+                WHERE organization_id = :organization_id
+                    AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
+                ORDER BY id DESC LIMIT :limit
+            )
+        )) AS found
+    ORDER BY found.value DESC LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_by_type_and_status_above
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT found.value
+    FROM
+        json_each(:types) AS wanted_type,
+        json_each(:statuses) AS wanted_status,
+        json_each((
+            SELECT json_group_array(id) FROM (
+                SELECT id FROM activity
+                WHERE organization_id = :organization_id
+                    AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
+                ORDER BY id LIMIT :limit
+            )
+        )) AS found
+    ORDER BY found.value LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: held_by_siblings
+-- Which of these values lead to another sub-organization of the same parent.
+SELECT DISTINCT value FROM lookup
+WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
+    AND parent_id = :parent_id AND organization_id <> :organization_id;

@@ -1,0 +1,179 @@
+-- The statements that both databases run as they stand here. `-- name:` begins a statement; `:name` is a parameter.
+-- Statements that take a list, or lock rows, differ: sqlite/statements.sql and postgresql/statements.sql.
+-- Inserts and deletions by key are not written by hand: they follow from `tables.py`.
+
+-- Organizations.
+
+-- name: version
+-- Before every use of an organization in memory.
+SELECT version, changed_by FROM organization WHERE id = :id;
+
+-- name: whole
+-- The version and all records. One statement, so that both are of one moment. A deleted record has an empty body.
+SELECT organization.version, organization.changed_by, record.kind, record.id, record.body
+FROM organization
+LEFT JOIN record ON record.organization_id = organization.id AND length(record.body) > 0
+WHERE organization.id = :id;
+
+-- name: changed_since
+-- The version, and the records that changed after `version`.
+SELECT organization.version, organization.changed_by, record.kind, record.id, record.body
+FROM organization
+LEFT JOIN record ON record.organization_id = organization.id AND record.version > :version
+WHERE organization.id = :id;
+
+-- name: data_keys_above
+SELECT organization.id, record.body
+FROM organization
+JOIN record ON record.organization_id = organization.id AND record.kind = 'data_key' AND record.id = ''
+WHERE organization.id > :cursor
+ORDER BY organization.id
+LIMIT :limit;
+
+-- name: has_suborganization
+SELECT id FROM organization WHERE parent_id = :parent_id AND id = :id;
+
+-- name: suborganizations_below
+SELECT id FROM organization WHERE parent_id = :parent_id AND id < :cursor ORDER BY id DESC LIMIT :limit;
+
+-- name: suborganizations_above
+SELECT id FROM organization WHERE parent_id = :parent_id AND id > :cursor ORDER BY id LIMIT :limit;
+
+-- name: suborganizations_with_value_below
+-- Several holders in one organization may have the same value.
+SELECT DISTINCT organization_id
+FROM lookup
+WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organization_id < :cursor
+ORDER BY organization_id DESC
+LIMIT :limit;
+
+-- name: suborganizations_with_value_above
+SELECT DISTINCT organization_id
+FROM lookup
+WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organization_id > :cursor
+ORDER BY organization_id
+LIMIT :limit;
+
+-- Activities. The view activity_with_votes has a row for each vote, or one row without a vote.
+
+-- name: activity
+SELECT * FROM activity_with_votes WHERE organization_id = :organization_id AND id = :id ORDER BY vote_id;
+
+-- name: activity_with_fingerprint
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND fingerprint = :fingerprint
+ORDER BY vote_id;
+
+-- name: has_activity
+SELECT id FROM activity WHERE organization_id = :organization_id AND id = :id;
+
+-- name: activities_below
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id AND id < :cursor
+    ORDER BY id DESC LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: activities_above
+SELECT * FROM activity_with_votes
+WHERE organization_id = :organization_id AND id IN (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id AND id > :cursor
+    ORDER BY id LIMIT :limit
+)
+ORDER BY id DESC, vote_id;
+
+-- name: evaluations
+-- LEFT JOIN: an evaluation without its snapshot must raise an error, not be left out.
+SELECT policy_evaluation.*, snapshot.body
+FROM policy_evaluation
+LEFT JOIN snapshot
+    ON snapshot.organization_id = policy_evaluation.organization_id
+    AND snapshot.digest = policy_evaluation.findings_digest
+WHERE policy_evaluation.organization_id = :organization_id AND policy_evaluation.activity_id = :activity_id
+ORDER BY policy_evaluation.id;
+
+-- Contract interfaces.
+
+-- name: interface_texts
+SELECT id, text FROM interface_text WHERE organization_id = :organization_id;
+
+-- name: interface_text
+SELECT text FROM interface_text WHERE organization_id = :organization_id AND id = :id;
+
+-- Wallet accounts and secrets.
+
+-- name: has_account
+SELECT id FROM wallet_account WHERE organization_id = :organization_id AND id = :id;
+
+-- name: has_account_of_wallet
+SELECT id FROM wallet_account WHERE organization_id = :organization_id AND id = :id AND wallet_id = :wallet_id;
+
+-- name: accounts_below
+SELECT body FROM wallet_account
+WHERE organization_id = :organization_id AND id < :cursor
+ORDER BY id DESC LIMIT :limit;
+
+-- name: accounts_above
+SELECT body FROM wallet_account
+WHERE organization_id = :organization_id AND id > :cursor
+ORDER BY id LIMIT :limit;
+
+-- name: accounts_of_wallet_below
+SELECT body FROM wallet_account
+WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id < :cursor
+ORDER BY id DESC LIMIT :limit;
+
+-- name: accounts_of_wallet_above
+SELECT body FROM wallet_account
+WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id > :cursor
+ORDER BY id LIMIT :limit;
+
+-- name: sealed_secret
+SELECT key_id, ciphertext FROM sealed_secret
+WHERE organization_id = :organization_id AND record_id = :record_id AND purpose = :purpose;
+
+-- name: delete_wallet_lookups
+-- Before delete_wallet_accounts, which deletes the rows that this reads.
+DELETE FROM lookup
+WHERE organization_id = :organization_id AND kind = 'wallet_account_address' AND holder_id IN (
+    SELECT id FROM wallet_account WHERE organization_id = :organization_id AND wallet_id = :wallet_id
+);
+
+-- name: delete_wallet_accounts
+DELETE FROM wallet_account WHERE organization_id = :organization_id AND wallet_id = :wallet_id;
+
+-- The instance.
+
+-- name: instance_value
+SELECT value FROM instance WHERE name = :name;
+
+-- name: schema_version
+SELECT version FROM schema_version;
+
+-- Compare-and-swap: each changes one row, or none where the expected state is no longer there.
+
+-- name: swap_version
+UPDATE organization SET version = :after_number, changed_by = :after_changed_by
+WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;
+
+-- name: swap_activity
+UPDATE activity SET
+    status = :after_status,
+    result = :after_result,
+    app_proofs = :after_app_proofs,
+    failure = :after_failure,
+    proofs = :after_proofs,
+    approvals_since_ms = :after_approvals_since_ms,
+    revision = :after_revision,
+    updated_at_ms = :after_updated_at_ms
+WHERE organization_id = :organization_id AND id = :activity_id AND revision = :before_revision;
+
+-- name: swap_setting
+UPDATE instance SET value = :after_value WHERE name = :instance_name AND value = :before_value;
+
+-- name: detach_organization
+-- A deleted organization is no longer a sub-organization of its parent.
+UPDATE organization SET parent_id = NULL WHERE id = :organization_id;

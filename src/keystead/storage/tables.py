@@ -1,0 +1,207 @@
+"""The tables that commits write, and the statements that insert into them and delete from them.
+
+Here: names, columns in order, keys, and what becomes of a row whose key exists already. Not here: creating the
+tables (`sql/*/0001_first_tables.sql`), every other statement (`sql`), what the rows hold (`rows`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import assert_never
+
+import msgspec
+
+
+class IfPresent(Enum):
+    """What an insert does where a row of the same key exists."""
+
+    SKIP = "skip"
+    REPLACE = "replace"
+    FAIL = "fail"
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that commits write.
+
+    `columns` are all of them, in order, with their types: str, int, bool or bytes. The first `key_length` are the
+    primary key. `is_merged`: where several commits share a transaction, only the last row of each key is written.
+    """
+
+    name: str
+    columns: tuple[tuple[str, type], ...]
+    key_length: int
+    if_present: IfPresent
+    is_merged: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.names[: self.key_length]
+
+
+def _columns(**types: type) -> tuple[tuple[str, type], ...]:
+    return tuple(types.items())
+
+
+# In the order in which a transaction writes them: tables whose rows may be skipped come first, so that little is
+# undone then.
+TABLES = (
+    Table(
+        name="instance",
+        columns=_columns(name=str, value=bytes),
+        key_length=1,
+        if_present=IfPresent.SKIP,
+    ),
+    Table(
+        name="organization",
+        columns=_columns(id=str, parent_id=str, version=int, changed_by=str),
+        key_length=1,
+        if_present=IfPresent.SKIP,
+    ),
+    Table(
+        name="activity",
+        columns=_columns(
+            organization_id=str,
+            id=str,
+            fingerprint=str,
+            type=str,
+            submitter_id=str,
+            created_at_ms=int,
+            request=bytes,
+            status=str,
+            result=bytes,
+            app_proofs=bytes,
+            failure=bytes,
+            proofs=bytes,
+            approvals_since_ms=int,
+            revision=int,
+            updated_at_ms=int,
+        ),
+        key_length=2,
+        if_present=IfPresent.SKIP,
+    ),
+    Table(
+        name="snapshot",
+        columns=_columns(organization_id=str, digest=bytes, body=bytes),
+        key_length=2,
+        if_present=IfPresent.SKIP,
+        is_merged=True,
+    ),
+    Table(
+        name="vote",
+        columns=_columns(
+            organization_id=str,
+            activity_id=str,
+            user_id=str,
+            id=str,
+            selection=str,
+            message=bytes,
+            public_key=str,
+            signature=str,
+            scheme=str,
+            created_at_ms=int,
+            user_digest=bytes,
+        ),
+        key_length=3,
+        if_present=IfPresent.REPLACE,
+    ),
+    Table(
+        name="policy_evaluation",
+        columns=_columns(
+            organization_id=str, activity_id=str, id=str, vote_id=str, created_at_ms=int, findings_digest=bytes
+        ),
+        key_length=3,
+        if_present=IfPresent.FAIL,
+    ),
+    Table(
+        name="record",
+        columns=_columns(organization_id=str, kind=str, id=str, version=int, body=bytes),
+        key_length=3,
+        if_present=IfPresent.REPLACE,
+        is_merged=True,
+    ),
+    Table(
+        name="interface_text",
+        columns=_columns(organization_id=str, id=str, text=bytes),
+        key_length=2,
+        if_present=IfPresent.FAIL,
+        is_merged=True,
+    ),
+    Table(
+        name="wallet_account",
+        columns=_columns(
+            organization_id=str,
+            id=str,
+            wallet_id=str,
+            normalized_path=str,
+            curve=str,
+            address_format=str,
+            address=str,
+            name=str,
+            exported=bool,
+            body=bytes,
+        ),
+        key_length=2,
+        if_present=IfPresent.REPLACE,
+        is_merged=True,
+    ),
+    Table(
+        name="sealed_secret",
+        columns=_columns(organization_id=str, record_id=str, purpose=str, key_id=str, ciphertext=bytes),
+        key_length=3,
+        if_present=IfPresent.FAIL,
+        is_merged=True,
+    ),
+    Table(
+        name="lookup",
+        columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str),
+        key_length=5,
+        if_present=IfPresent.SKIP,
+        is_merged=True,
+    ),
+)
+
+_POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
+
+
+def sqlite_insert(table: Table, rows: int) -> str:
+    """Inserts so many rows. Parameters: the values of the rows, one after another."""
+    values = f"({', '.join('?' * len(table.columns))})"
+    return _insert(table, f"VALUES {', '.join([values] * rows)}")
+
+
+def postgres_insert(table: Table) -> str:
+    """Inserts any number of rows. Parameters: one array for each column."""
+    arrays = [f"${number}::{_POSTGRES_ARRAYS[type_]}" for number, (_, type_) in enumerate(table.columns, 1)]
+    return _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
+
+
+def _insert(table: Table, rows: str) -> str:
+    columns = ", ".join(table.names)
+    return f"INSERT INTO {table.name} ({columns}) {rows}{_on_conflict(table)}"
+
+
+def _on_conflict(table: Table) -> str:
+    match table.if_present:
+        case IfPresent.SKIP:
+            return " ON CONFLICT DO NOTHING"
+        case IfPresent.REPLACE:
+            replaced = ", ".join(f"{name} = excluded.{name}" for name in table.names[table.key_length :])
+            return f" ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {replaced}"
+        case IfPresent.FAIL:
+            return ""
+        case _:
+            assert_never(table.if_present)
+
+
+def deletion(table: Table) -> str:
+    """Deletes one row. Parameters: the columns of its key, named."""
+    return f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = :{name}' for name in table.key)}"  # noqa: S608
+
+
+def deletion_of_organization(table: Table) -> str:
+    """Deletes all rows of an organization. Parameter: `organization_id`."""
+    return f"DELETE FROM {table.name} WHERE organization_id = :organization_id"  # noqa: S608
