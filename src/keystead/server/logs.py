@@ -65,6 +65,25 @@ class RequestLine(msgspec.Struct, kw_only=True):
     error: str = ""
 
 
+class DatabaseLog:
+    """One line when the database stops answering, one when it answers again."""
+
+    def __init__(self) -> None:
+        self._is_away = False
+
+    def failed(self, message: str) -> None:
+        """A request failed for the database."""
+        if not self._is_away:
+            self._is_away = True
+            logger.error("the database is away: %s", message)
+
+    def answered(self) -> None:
+        """A request was answered from the database."""
+        if self._is_away:
+            self._is_away = False
+            logger.warning("the database is back")
+
+
 class RequestLog:
     """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
 

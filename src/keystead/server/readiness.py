@@ -27,6 +27,10 @@ class Readiness:
             self._checking = asyncio.ensure_future(self._checked())
         return await asyncio.shield(self._checking)
 
+    def forget(self) -> None:
+        """Check again for the next caller: something has just failed."""
+        self._until_s = 0.0
+
     async def _checked(self) -> bytes:
         try:
             return await self._check()

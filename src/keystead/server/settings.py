@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="PIN of the PKCS#11 token, where the URI names no file that holds it.")
     ] = ""
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0)] = 8080
+    port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0, le=65_535)] = 8080
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
     answer_form: Annotated[
         Literal["auto", "documented", "sdk"],

@@ -101,8 +101,11 @@ def _settle(call: Call, result: asyncio.Future[Any], answer: Answer) -> None:
         return
     if answer.refused:
         result.set_exception(refusal_of(answer))
-    else:
+        return
+    try:
         result.set_result(call.result.decode(answer.body))
+    except msgspec.MsgspecError as wrong:
+        result.set_exception(wrong)
 
 
 def _time_out(result: asyncio.Future[Any]) -> None:

@@ -82,15 +82,16 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 
 def of_commit(commit: Commit) -> WriteSet:
     """The rows of a commit; every body is encoded here, on the caller's thread."""
-    version_swap = activity_swap = None
+    version_swap = activity_swap = version_check = None
     rows: list[tuple[str, Row]] = []
     deleted: list[tuple[str, Row]] = []
     activity, change, founding = commit.activity, commit.change, commit.founding
     if change is not None:
-        assert change.before is not None, "an organization is founded by `founding`"
-        version_swap = VersionSwap(change.after.id, change.before, change.after.version)
+        version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
         rows.extend(_change_rows(change))
         deleted.extend(_gone(change))
+    else:
+        version_check = commit.organization_id, commit.decided_on
     if founding is not None:
         rows.append(("organization", _organization_row(founding.after)))
         rows.extend(_change_rows(founding))
@@ -112,6 +113,7 @@ def of_commit(commit: Commit) -> WriteSet:
         rows,
         deleted,
         version_swap,
+        version_check,
         activity_swap,
         (commit.organization_id,) if is_dissolved else (),
         emptied,
@@ -126,7 +128,6 @@ def of_founding(
 ) -> WriteSet:
     """The rows that make an empty database an instance with its first organization."""
     founding = OrganizationChange(
-        before=None,
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),
