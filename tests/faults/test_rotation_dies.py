@@ -19,7 +19,7 @@ from keystead.keys.sealing import MasterKey, Purpose, SealContext
 from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
-from keystead.server.readiness import KEPT_S
+from keystead.server.once_per_second import KEPT_S
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
