@@ -22,9 +22,11 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
@@ -155,7 +157,10 @@ def rules_of(settings: Settings) -> Rules:
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        fail_closed=settings.deny_policies_fail_closed,
+        authorization=AuthorizationSettings(
+            deny_policies_fail_closed=settings.deny_policies_fail_closed,
+            refuse_raw_payloads=settings.refuse_raw_payloads,
+        ),
     )
 
 
@@ -193,6 +198,7 @@ class Service:
             new_id=new_id,
             catalogue=CATALOGUE,
             rules=rules_of(settings),
+            policy_sets=PolicySets(settings.policy_characters_cached),
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
         self._is_open = True
