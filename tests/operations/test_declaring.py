@@ -1,4 +1,4 @@
-"""A declaration is checked when it is made: what is loaded as context is what the execution and the policies' facts take."""
+"""A declaration is checked when it is made: execution and resources take the context that is loaded."""
 
 from __future__ import annotations
 
