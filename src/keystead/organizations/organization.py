@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import assert_never
+from typing import Annotated, assert_never
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.enums import AccessType, SmartContractInterfaceType
@@ -43,8 +44,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 class Sealed(msgspec.Struct, frozen=True):
     """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
 
-    key_id: str
-    ciphertext: bytes
+    key_id: Annotated[str, Meta(max_length=64)]
+    ciphertext: Annotated[bytes, Meta(max_length=65_536)]
 
 
 class DataKey(msgspec.Struct, frozen=True):
@@ -94,11 +95,11 @@ class ImportKind(StrEnum):
 class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A key that its user may seal one import to. `sealed` is its private half; it goes once it has opened one."""
 
-    id: str
+    id: Annotated[str, Meta(max_length=128)]
     kind: ImportKind
-    user_id: str
+    user_id: Annotated[str, Meta(max_length=128)]
     sealed: Sealed
-    created_at_ms: int
+    created_at_ms: Annotated[int, Meta(ge=0, le=2**53)]
 
 
 Record = (
