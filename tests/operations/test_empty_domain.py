@@ -1,4 +1,4 @@
-"""Typed data without a domain, as one client sends it where EIP712Domain is missing: signed, and noted in the log."""
+"""Typed data without a domain, as one client sends it without EIP712Domain: signed, and noted in the log."""
 
 from __future__ import annotations
 
