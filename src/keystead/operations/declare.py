@@ -7,6 +7,7 @@ A function's name is its path; the first line of its docstring is its documentat
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
@@ -223,5 +224,7 @@ def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
 
 def _summary(function: Callable[..., Any]) -> str:
     if not function.__doc__:
+        if sys.flags.optimize >= 2:  # python -OO strips docstrings
+            return ""
         raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
     return function.__doc__.strip().splitlines()[0]

@@ -7,6 +7,7 @@ signature changes nothing in the organization. Not here: encodings (`chains.payl
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -31,6 +32,8 @@ from keystead.organizations.organization import Organization, contract_key
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
+
+logger = logging.getLogger("keystead")
 
 ReadT = TypeVar("ReadT")
 
@@ -151,6 +154,13 @@ async def sign_raw_payload(
 ) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
+    typed_data = execution.gathered.keywords.get("eth", {}).get("eip_712")
+    if typed_data is not None and not typed_data["domain"]:
+        logger.info(
+            "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
+            "EIP712Domain missing in `types`?",
+            extra={"organization_id": execution.organization.id},
+        )
     return Outcome(result=_result(made))
 
 
