@@ -154,7 +154,7 @@ async def sign_raw_payload(
 ) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
-    typed_data = execution.gathered.keywords.get("eth", {}).get("eip_712")
+    typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
     if typed_data is not None and not typed_data["domain"]:
         logger.info(
             "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
