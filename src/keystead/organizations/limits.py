@@ -19,12 +19,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     contract_interfaces: int = 1_000
     tags: int = 1_000
     policies: int = 1_000
+    policy_characters: int = 200_000
+    characters_per_policy: int = 10_000
     invitations: int = 1_000
     authenticators_per_user: int = 10
     long_lived_api_keys_per_user: int = 10
     expiring_api_keys_per_user: int = 10
     oauth_providers_per_user: int = 10
     mfa_policies_per_user: int = 10
+    mfa_policy_characters_per_user: int = 10_000
 
 
 def check_room(have: int, adding: int, most: int, what: str) -> None:

@@ -121,7 +121,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     policy_characters_cached: Annotated[
         int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
-    ] = 2_000_000
+    ] = 1_000_000
     oidc_keys_file: Annotated[
         str,
         Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
@@ -150,6 +150,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1_000
     limit_tags: Annotated[int, Meta(description="Most tags of an organization.", ge=0)] = 1_000
     limit_policies: Annotated[int, Meta(description="Most policies of an organization.", ge=0)] = 1_000
+    limit_policy_characters: Annotated[
+        int, Meta(description="Most characters of all expressions of an organization's policies.", ge=0)
+    ] = 200_000
+    limit_characters_per_policy: Annotated[
+        int, Meta(description="Most characters of the expressions of one policy.", ge=0)
+    ] = 10_000
     limit_invitations: Annotated[int, Meta(description="Most open invitations of an organization.", ge=0)] = 1_000
     limit_authenticators_per_user: Annotated[int, Meta(description="Most authenticators of a user.", ge=0)] = 10
     limit_long_lived_api_keys_per_user: Annotated[
@@ -160,6 +166,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 10
     limit_oauth_providers_per_user: Annotated[int, Meta(description="Most OAuth identities of a user.", ge=0)] = 10
     limit_mfa_policies_per_user: Annotated[int, Meta(description="Most MFA policies of a user.", ge=0)] = 10
+    limit_mfa_policy_characters_per_user: Annotated[
+        int, Meta(description="Most characters of the conditions of a user's MFA policies.", ge=0)
+    ] = 10_000
 
     def __repr__(self) -> str:
         return f"Settings(mode={self.mode!r})"
