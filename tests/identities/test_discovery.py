@@ -234,7 +234,7 @@ OUTAGES: dict[str, tuple[dict[str, Callable[[httpx.Request], httpx.Response]], s
     "too long": ({"keys": answering(content=TOO_LONG)}, "longer than", [DOCUMENT, KEYS]),
     "compressed": (
         {"keys": answering(content=b"x", headers={"content-encoding": "br"})},
-        "in an encoding that nobody asked for",
+        "in a content encoding that was not requested",
         [DOCUMENT, KEYS],
     ),
 }

@@ -1,4 +1,4 @@
-"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+"""Importing wallets and private keys: the key to encrypt one to, and the import of what was encrypted to it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Own(Protocol):
 
 
 def by_oneself(submitter_id: str, intent: _Own) -> None:
-    """A standing rule, whatever policies say: nobody imports in another's name."""
+    """A rule that no policy overrides: a user imports in their own name only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "

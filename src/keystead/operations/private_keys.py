@@ -150,7 +150,7 @@ def private_key_record(
 
 
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
-    """Raise InvalidRequest, naming the field, if one is there twice or is none of the curve's."""
+    """Raise InvalidRequest, naming the field, if one is there twice or the curve does not have it."""
     if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
     for address_format in address_formats:

@@ -38,7 +38,7 @@ from keystead.pipeline.gathering import Gathering
 
 
 class CreateWalletAccountsIntent(Asked, frozen=True):
-    """Without `persist`, or with true, the accounts are kept; with false their addresses are only told."""
+    """With `persist` false, the addresses are answered and nothing is stored."""
 
     wallet_id: Uuid
     accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
@@ -50,7 +50,7 @@ class CreateWalletAccountsResult(Wire, frozen=True):
 
 
 class WalletAtHand(msgspec.Struct, frozen=True):
-    """A wallet's sealed mnemonic, and the accounts whose paths or names are asked for again."""
+    """A wallet's sealed mnemonic, and the accounts that already have one of the requested paths or names."""
 
     sealed_mnemonic: Sealed
     same_path: tuple[StoredAccount, ...]
@@ -75,7 +75,7 @@ async def _wallet_at_hand(gathering: Gathering, intent: CreateWalletAccountsInte
 async def create_wallet_accounts(
     execution: Informed[WalletAtHand], intent: CreateWalletAccountsIntent
 ) -> Outcome[CreateWalletAccountsResult]:
-    """Derive accounts of a wallet, and keep them unless told otherwise."""
+    """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, at_hand = execution.organization, execution.gathered
     wallet = wallet_named(organization, intent.wallet_id)
     normalized_paths = checked_paths(intent.accounts)
@@ -97,7 +97,7 @@ async def create_wallet_accounts(
         return Outcome(result=result, derived=accounts)
     return Outcome(
         result=result,
-        # The wallet is put, too: whoever deletes it at the same moment and this cannot both succeed.
+        # The wallet is written too, so that this conflicts with a deletion of the wallet at the same moment.
         changes=(Put(replace(wallet, updated_at=now)),),
         attachments=tuple(
             NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)
