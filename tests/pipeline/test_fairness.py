@@ -64,7 +64,7 @@ def test_a_submission() -> None:
     assert tag.status is COMPLETED
     assert people.stores[0].handed_in == before + PATIENCE + 1
     assert people.stores[0].holds == 1
-    assert [one.tag_name for one in people.organization.tags_in_order()] == ["rival 1", "rival 2", "rival 3", "x"]
+    assert [one.tag_name for one in people.organization.tags.in_order()] == ["rival 1", "rival 2", "rival 3", "x"]
     assert people.database.held == set()
 
 

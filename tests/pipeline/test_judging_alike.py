@@ -15,16 +15,9 @@ from keystead.api.enums import CredentialType, Effect, HashFunction, PayloadEnco
 from keystead.api.records import Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.operations.signing import SignRawPayloadIntentV2
-from keystead.organizations.organization import (
-    DataKey,
-    Organization,
-    Profile,
-    Record,
-    RootQuorum,
-    Sealed,
-    Version,
-    founded,
-)
+from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline import deciding
 from keystead.pipeline.activity import ActivityOperation, Proof
 from keystead.pipeline.deciding import Case, facts, judged
@@ -104,7 +97,7 @@ def policy(number: int, effect: Effect, condition: str = "", consensus: str = ""
 def ruled_by(*policies: Policy) -> Organization:
     profile = Profile(name="Keystead", root_quorum=QUORUMS[0], created_at=BORN)
     records: list[Record] = [profile, DataKey(Sealed("master", b"")), *PEOPLE, *policies]
-    return founded("organization", Version(1, "evaluation"), records)
+    return from_records("organization", Version(1, "evaluation"), records)
 
 
 def proof(user_id: str, credential: str = "key", at_ms: int = NOW_MS) -> Proof:

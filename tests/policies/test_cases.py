@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import Policy
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.cases import CaseFile, CaseResult, play, read_cases
 from keystead.policies.stage import Stage, policies_written, quorum_written, staged, users_written
 from keystead.policies.written import WrittenWrong, read

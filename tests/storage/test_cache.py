@@ -5,14 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from keystead.organizations.organization import (
-    KIND_OF,
-    Organization,
-    Put,
-    Record,
-    Version,
-    records_of,
-)
+from keystead.organizations.organization import Organization, Put, Record, Version
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
@@ -45,8 +38,8 @@ class Database:
 
 
 def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
-    kinds = [(KIND_OF[type(record)], record) for record in records_of(organization)] if organization else []
-    return {(kind.word, kind.id_of(record)): record for kind, record in kinds}
+    maps = organization.maps.values() if organization else ()
+    return {(map_.word, id_): record for map_ in maps for id_, record in map_.items()}
 
 
 def history(length: int = 1) -> list[Organization]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
-from keystead.organizations.organization import ContractInterface, Remove
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit
 from keystead.storage.groups import Group, gather
 from keystead.storage.rows import of_commit

@@ -27,6 +27,7 @@ from keystead.organizations.attachments import (
     SealedSecret,
     StoredAccount,
 )
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import (
     Lookup,
     LookupKind,
@@ -35,7 +36,7 @@ from keystead.organizations.lookups import (
     name_lookup,
     possible_values,
 )
-from keystead.organizations.organization import Organization, Sealed, apply
+from keystead.organizations.organization import Organization, apply
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.arrivals import Coming
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page

@@ -12,7 +12,7 @@ from typing import Any
 
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Timestamp, User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.facts import Approval, AskedActivity, CredentialUsed, Facts, NamedPolicy
 from keystead.policies.policy import CompiledPolicy, compile_policy
 

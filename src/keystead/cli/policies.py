@@ -34,7 +34,7 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.cases import CaseFile, CaseResult, play, read_cases
 from keystead.policies.stage import Stage, quorum_written, staged, users_written
 from keystead.policies.warnings import unsafe_denials

@@ -18,7 +18,7 @@ from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"

@@ -15,7 +15,6 @@ from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import compile_policy
@@ -68,7 +67,7 @@ def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outco
 
 def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
-    check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
+    organization.policies.check_room(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
     taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
     policies = []
@@ -219,7 +218,7 @@ class ListPoliciesResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
     """All policies of the organization."""
-    return ListPoliciesResponse(policies=tuple(reading.organization.policies_in_order()))
+    return ListPoliciesResponse(policies=tuple(reading.organization.policies.in_order()))
 
 
 def _policy_named(organization: Organization, policy_id: str) -> Policy:

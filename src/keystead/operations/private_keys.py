@@ -16,7 +16,6 @@ from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported, private_key_named
@@ -75,7 +74,7 @@ async def create_private_keys(
 ) -> Outcome[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
     organization, asked = execution.organization, intent.private_keys
-    check_room(len(organization.private_keys), len(asked), execution.limits.private_keys, "private keys")
+    organization.private_keys.check_room(len(asked), execution.limits)
     names = [(key.private_key_name, key.private_key_id) for key in organization.private_keys.values()]
     for index, params in enumerate(asked):
         field = f"parameters.privateKeys[{index}]"
@@ -214,4 +213,4 @@ class ListPrivateKeysResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_keys(reading: Reading, _: ListPrivateKeysRequest) -> ListPrivateKeysResponse:
     """All private keys of the organization: their public halves and their addresses."""
-    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys_in_order()))
+    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys.in_order()))

@@ -27,7 +27,8 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
 from keystead.policies.facts import UNREAD_CALL
@@ -268,7 +269,7 @@ async def _interfaces(gathering: Gathering, kind: TransactionType, contracts: Se
     if interface_type is None:
         return {}
     ids = {
-        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        address: organization.contract_interfaces.by_contract.get(contract_key(interface_type, address))
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}

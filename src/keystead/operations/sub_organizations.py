@@ -28,7 +28,9 @@ from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
 from keystead.operations.wallets import CreateWalletIntent, CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, Dissolution
 from keystead.organizations.governance import dissolved, new_quorum
-from keystead.organizations.organization import DataKey, Profile, Put, RootQuorum, Version, apply, founded
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Put, Version, apply, from_records
 from keystead.organizations.users import refuse_verification
 from keystead.pipeline.activity import Execution, NewOrganization, Outcome
 
@@ -236,7 +238,7 @@ async def create_sub_organization(
     )
     data_key = DataKey(await execution.signer.new_data_key(organization_id))
     version = Version(1, execution.new_id())
-    organization = founded(organization_id, version, [profile, data_key])
+    organization = from_records(organization_id, version, [profile, data_key])
     asked = [
         UserParamsV4(
             user_name=user.user_name,

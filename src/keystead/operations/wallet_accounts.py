@@ -30,8 +30,9 @@ from keystead.organizations.attachments import (
     RemovedAccount,
     StoredAccount,
 )
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.labels import check_unique
-from keystead.organizations.organization import Put, Sealed
+from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported, wallet_named
 from keystead.pipeline.activity import Informed, Outcome
 from keystead.pipeline.gathering import Gathering

@@ -29,7 +29,6 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -88,7 +87,7 @@ class KeptWallet(msgspec.Struct, frozen=True):
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
     organization = execution.organization
-    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
+    organization.wallets.check_room(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 
@@ -205,7 +204,7 @@ class ListWalletsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_wallets(reading: Reading, _: ListWalletsRequest) -> ListWalletsResponse:
     """All wallets of the organization."""
-    return ListWalletsResponse(wallets=tuple(reading.organization.wallets_in_order()))
+    return ListWalletsResponse(wallets=tuple(reading.organization.wallets.in_order()))
 
 
 def _check_name_free(organization: Organization, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from keystead.api.records import WalletAccount
-from keystead.organizations.organization import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """What the sealed secret of a wallet is for."""

@@ -12,17 +12,9 @@ import msgspec
 from keystead.api.records import User, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.attachments import Attachment, NewAccount, RemovedAccount
+from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.lookups import Lookup, account_lookups, lookups, name_lookup
-from keystead.organizations.organization import (
-    Change,
-    Organization,
-    Profile,
-    Put,
-    Remove,
-    Version,
-    apply,
-    records_of,
-)
+from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import Outcome
 from keystead.pipeline.deciding import Case
 from keystead.pipeline.store import OrganizationChange

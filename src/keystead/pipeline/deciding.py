@@ -115,7 +115,7 @@ def judged(case: Case, organization: Organization, *, fail_closed: bool) -> Judg
     alike = _alike(case, organization, fail_closed=fail_closed)
     if alike is None:
         return judge(facts(case, organization, fail_closed=fail_closed))
-    policies = _compiled(organization.policies)
+    policies = _compiled(organization.policies.by_id)
     judgement = _JUDGED.of(policies, alike)
     if judgement is None:
         found = facts(case, organization, fail_closed=fail_closed)
@@ -154,8 +154,8 @@ def facts(case: Case, organization: Organization, *, fail_closed: bool) -> Facts
     owner, resources = case.operation.owner, _resources(case, organization)
     return Facts(
         root_quorum=organization.profile.root_quorum,
-        users=organization.users,
-        policies=_compiled(organization.policies),
+        users=organization.users.by_id,
+        policies=_compiled(organization.policies.by_id),
         approvals=list(map(_approval, _approvals(case, organization))),
         submitter_id=case.submitter_id,
         activity=_asked(case),

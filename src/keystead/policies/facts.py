@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.records import User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.resources import subject_of

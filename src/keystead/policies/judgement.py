@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import Expression
 from keystead.policies.facts import Facts
 from keystead.policies.hearing import Hearing, Outcome, PolicyEvaluation, contributes_nothing

@@ -14,7 +14,7 @@ import msgspec
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.facts import Approval, CredentialUsed, NamedPolicy, credential_values
 from keystead.policies.policy import compile_policy, compile_stored_policy
 from keystead.policies.written import Written, WrittenWrong, read

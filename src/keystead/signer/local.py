@@ -38,7 +38,7 @@ from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.proof_key import ProofKey
 from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,

@@ -17,8 +17,9 @@ from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailab
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
+from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
-from keystead.organizations.organization import DataKey, Organization, Sealed, Version
+from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.arrivals import Arrivals, Coming
 from keystead.pipeline.store import Commit, CommitOutcome, Held, Page

@@ -23,7 +23,7 @@ from keystead.organizations.organization import (
     Remove,
     Version,
     apply,
-    founded,
+    from_records,
 )
 from keystead.organizations.persistent_map import PersistentMap
 
@@ -141,7 +141,7 @@ class OrganizationCache:
                 return None
             if known is None:
                 records = [change.record for change in found.changes if isinstance(change, Put)]
-                return self.keep(founded(organization_id, found.version, records))
+                return self.keep(from_records(organization_id, found.version, records))
             if clearings == self._clearings:
                 return self.keep(apply(known, _steps(known, found.changes), found.version))
 
@@ -192,6 +192,6 @@ def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
 
 
 def estimated_bytes(organization: Organization) -> int:
-    credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
+    credentials = len(organization.users.by_public_key) + len(organization.users.by_credential_id)
     records = 1 + sum(map(len, _maps_of(organization)))
     return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES

@@ -39,17 +39,9 @@ from keystead.organizations.attachments import (
     SealedSecret,
     StoredAccount,
 )
+from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import (
-    KIND_NAMED,
-    KIND_OF,
-    Change,
-    DataKey,
-    Organization,
-    Put,
-    Remove,
-    records_of,
-)
+from keystead.organizations.organization import KIND_NAMED, KIND_OF, Change, Organization, Put, Remove, records_of
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
 from keystead.storage.write_set import ActivitySwap, Row, VersionSwap, WalletContents, WriteSet

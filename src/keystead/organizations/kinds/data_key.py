@@ -1,0 +1,26 @@
+"""The data key of an organization, and what it seals. An organization has one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.organizations.record_map import RecordMap
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
+
+    key_id: str
+    ciphertext: bytes
+
+
+class DataKey(msgspec.Struct, frozen=True):
+    """The key that seals this organization's secrets, itself sealed under the master key."""
+
+    sealed: Sealed
+
+
+class DataKeys(RecordMap[DataKey], frozen=True):
+    word = "data_key"
+    record = DataKey
+    id_field = None
