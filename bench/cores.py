@@ -53,7 +53,16 @@ def pinned(cores: Set[int]) -> Iterator[None]:
 
 def machine() -> dict[str, str]:
     """What the numbers depend on, in words."""
-    packages = ("uvicorn", "uvloop", "httptools", "msgspec", "cryptography", "coincurve", "asyncpg", "moto")
+    packages = (
+        "uvicorn",
+        "uvloop",
+        "httptools",
+        "msgspec",
+        "cryptography",
+        "btclib-libsecp256k1",
+        "asyncpg",
+        "moto",
+    )
     return {
         "date": time.strftime("%Y-%m-%d"),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",

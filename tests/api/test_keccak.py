@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from keystead.api.keccak import keccak256
+from keystead.primitives.keccak import keccak256
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.interface_formats import NESTING_MAX, check_abi, check_idl
+from keystead.chains.ethereum.interfaces import check_abi
+from keystead.chains.solana.idl import NESTING_MAX, check_idl
 
 
 def function(*inputs: Any, **members: Any) -> dict[str, Any]:
@@ -117,6 +118,18 @@ BAD_ABIS: list[tuple[str, str, str]] = [
         json.dumps([function(typed("tuple", components=[typed("x")]))]),
         "unknown type 'x'",
     ),
+    *(
+        (f"values of absurd size: {written[:40]}", json.dumps([function(typed(written, components=members))]), why)
+        for written, members, why in (
+            ("uint8[" + "9" * 5_000 + "]", [], "unknown type"),
+            ("uint8[9999999]", [], "at most 1048576 are possible"),
+            ("uint8[1000][1000]", [], "at most 1048576 are possible"),
+            ("string[1000000]", [], "at most 1048576 are possible"),
+            ("tuple[1000]", [typed("uint8[1000]")], "at most 1048576 are possible"),
+            ("tuple", [typed("uint8[30000]"), typed("uint8[30000]")], "at most 1048576 are possible"),
+        )
+    ),
+    ("too many entries", json.dumps([function()] * 5_001), "5001 entries; at most 5000 are allowed"),
     ("tuples too deep", json.dumps([function(deep(NESTING_MAX + 1))]), f"nested more than {NESTING_MAX} deep"),
     ("nested without end", "[" * 100_000, "Expected `object`, got `array`"),
 ]

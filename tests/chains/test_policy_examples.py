@@ -14,7 +14,7 @@ from solders.instruction import CompiledInstruction, Instruction
 from solders.system_program import TransferParams, transfer
 
 from keystead.chains.bitcoin.transaction import parse_bitcoin
-from keystead.chains.interface_formats import check_idl
+from keystead.chains.solana.idl import check_idl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
 from keystead.policies.namespaces import KEYWORDS, Clause

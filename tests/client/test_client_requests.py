@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import coincurve
 import pytest
 
 from keystead import ApiKeyStamper, CallbackStamper, Client, StampScheme, UsageError, generate_api_key
 from keystead.api.enums import ApiKeyCurve
 from keystead.client.requests import VERSION, whole_body
 from keystead.client.shapes import AddressFormat, Curve, Pagination, PathFormat, WalletAccountParams
+from keystead.primitives.secp256k1 import public_key
 from keystead.stamps.api_key import read_stamp, verify_stamp
+from tests.support import secp256k1
 from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
 
 OTHER = "0199a8f2-0000-7000-8000-000000000002"
@@ -151,14 +152,14 @@ def test_keys_of_every_curve(driven: Make, curve: ApiKeyCurve) -> None:
 
 
 def test_a_key_that_stays_elsewhere(driven: Make) -> None:
-    device = coincurve.PrivateKey(b"\x07" * 32)
+    device = b"\x07" * 32
     digests: list[bytes] = []
 
     def sign(digest: bytes) -> bytes:
         digests.append(digest)
-        return device.sign(digest, hasher=None)
+        return secp256k1.sign_der(device, digest)
 
-    stamper = CallbackStamper(device.public_key.format().hex(), StampScheme.API_SECP256K1, sign)
+    stamper = CallbackStamper(public_key(device).hex(), StampScheme.API_SECP256K1, sign)
     server = StandIn(ok({"wallets": []}))
     driven(server, stamper=stamper).call(lambda c: c.list_wallets())
     assert digests == [hashlib.sha256(server.requests[0].content).digest()]

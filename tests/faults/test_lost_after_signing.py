@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import httpx
 import pytest
 
@@ -31,6 +30,7 @@ from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.groups import Group
 from keystead.storage.sqlite_writer import SqliteWriter
+from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
 from tests.support.in_process import ApplicationTransport
@@ -211,8 +211,8 @@ async def check_one_outcome(it: Serving, address: str, done: Any, body: bytes) -
     assert [id_ for id_, request in found if bytes(request) == body] == [done["id"]]
     votes = await asyncio.to_thread(rows, installation, "SELECT activity_id FROM vote")
     assert votes.count((done["id"],)) == 1
-    output_key = coincurve.PublicKeyXOnly(witness_program(address))
-    assert output_key.verify(bytes.fromhex("".join(signature_of(done))), MESSAGE)
+    signature = bytes.fromhex("".join(signature_of(done)))
+    assert secp256k1.verifies_schnorr(witness_program(address), signature, MESSAGE)
     async with serving(installation, installation.database.url, it.key_file) as anew:
         assert await anew.signed(body) == done
 

@@ -7,7 +7,6 @@ import hashlib
 from types import SimpleNamespace
 from typing import Any
 
-import coincurve
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -18,12 +17,14 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import Internal, InvalidRequest
 from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.keys import derivation, libsecp256k1, signatures
+from keystead.keys import derivation, signatures
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
 from keystead.pipeline.ports import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
+from keystead.primitives import secp256k1 as ours
 from keystead.signer.local import LocalSigner
+from tests.support import secp256k1
 
 ECDSA, SCHNORR, KEY_PATH, ED25519 = SignatureScheme
 SECRETS = [number.to_bytes(32) for number in (1, 2, 3, 0x4646464646, GROUP_ORDERS[Curve.P256] // 3)]
@@ -83,8 +84,8 @@ def test_p256_verifies_and_a_changed_digest_does_not(digest: bytes) -> None:
 @pytest.mark.parametrize("digest", DIGESTS)
 def test_schnorr_verifies_under_the_key_itself(secret: bytes, digest: bytes) -> None:
     (made,) = signed(Curve.SECP256K1, secret, SCHNORR, [digest])
-    key = coincurve.PublicKeyXOnly(public_key(Curve.SECP256K1, secret).compressed[1:])
-    assert key.verify(made.r + made.s, digest)
+    x_only = public_key(Curve.SECP256K1, secret).compressed[1:]
+    assert secp256k1.verifies_schnorr(x_only, made.r + made.s, digest)
     assert made.v == 0
 
 
@@ -92,12 +93,11 @@ def test_schnorr_verifies_under_the_key_itself(secret: bytes, digest: bytes) -> 
 def test_key_path_verifies_under_the_tweaked_key(secret: bytes) -> None:
     """BIP-341: the output key is the internal key plus the tweak, computed here from the public key alone."""
     (made,) = signed(Curve.SECP256K1, secret, KEY_PATH, [DIGESTS[0]])
-    internal = coincurve.PublicKeyXOnly(public_key(Curve.SECP256K1, secret).compressed[1:])
+    internal = public_key(Curve.SECP256K1, secret).compressed[1:]
     tag = hashlib.sha256(b"TapTweak").digest()
-    output = coincurve.PublicKeyXOnly(internal.format())
-    output.tweak_add(hashlib.sha256(tag + tag + internal.format()).digest())
-    assert output.verify(made.r + made.s, DIGESTS[0])
-    assert not internal.verify(made.r + made.s, DIGESTS[0])
+    output = secp256k1.output_key(internal, hashlib.sha256(tag + tag + internal).digest())
+    assert secp256k1.verifies_schnorr(output, made.r + made.s, DIGESTS[0])
+    assert not secp256k1.verifies_schnorr(internal, made.r + made.s, DIGESTS[0])
 
 
 @pytest.mark.parametrize("message", [b"", b"x", b"y" * 10_000])
@@ -112,7 +112,7 @@ def test_ed25519_is_over_the_message(message: bytes) -> None:
 @pytest.mark.parametrize("digest", DIGESTS)
 def test_secp256k1_is_what_the_library_makes_by_itself(secret: bytes, digest: bytes) -> None:
     (made,) = signed(Curve.SECP256K1, secret, ECDSA, [digest])
-    theirs = coincurve.PrivateKey(secret).sign_recoverable(digest, hasher=None)
+    theirs = secp256k1.sign_recoverable(secret, digest)
     assert made.r + made.s + bytes([made.v]) == theirs
 
 
@@ -139,7 +139,7 @@ def changed(made: bytes, bit: int) -> bytes:
 def test_a_faulty_signature_stays_inside(
     monkeypatch: pytest.MonkeyPatch, curve: Curve, scheme: SignatureScheme, bit: int
 ) -> None:
-    right, right_schnorr = libsecp256k1.sign_recoverable, libsecp256k1.sign_schnorr
+    right, right_schnorr = ours.sign_recoverable, ours.sign_schnorr
     right_key = ed25519.Ed25519PrivateKey.from_private_bytes
 
     def sign_recoverable(private_key: bytes, digest: bytes) -> tuple[bytes, int]:
@@ -153,8 +153,8 @@ def test_a_faulty_signature_stays_inside(
         r, s = decode_dss_signature(der)
         return r ^ 1 << bit // 2, s
 
-    monkeypatch.setattr(libsecp256k1, "sign_recoverable", sign_recoverable)
-    monkeypatch.setattr(libsecp256k1, "sign_schnorr", lambda *arguments: changed(right_schnorr(*arguments), bit))
+    monkeypatch.setattr(ours, "sign_recoverable", sign_recoverable)
+    monkeypatch.setattr(ours, "sign_schnorr", lambda *arguments: changed(right_schnorr(*arguments), bit))
     monkeypatch.setattr(ed25519, "Ed25519PrivateKey", SimpleNamespace(from_private_bytes=from_private_bytes))
     monkeypatch.setattr(signatures, "decode_dss_signature", decoded)
     with pytest.raises(SignatureUnverified):
@@ -213,8 +213,7 @@ def test_an_account_derived_later_signs_with_its_key() -> None:
         key = _key_of(made)
         (signature,) = await SIGNER.sign(**place, key=key, scheme=ECDSA, messages=[DIGESTS[0]])
         compact = signature.r + signature.s + bytes([signature.v])
-        recovered = coincurve.PublicKey.from_signature_and_message(compact, DIGESTS[0], hasher=None)
-        assert recovered.format().hex() == again[0].public_key
+        assert secp256k1.recovered(compact, DIGESTS[0]).hex() == again[0].public_key
         with pytest.raises(SealBroken):
             await SIGNER.derive_accounts(
                 **place, wallet_id=OTHER, sealed_mnemonic=made.sealed_mnemonic, accounts=[REQUEST]

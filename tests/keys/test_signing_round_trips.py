@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-import coincurve
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -25,6 +24,7 @@ from keystead.chains.payloads import check_combination, read_payload, scheme_of
 from keystead.chains.signatures import Signature
 from keystead.keys.public_keys import public_key
 from keystead.keys.signatures import sign
+from tests.support import secp256k1
 
 K1, P256, ED25519 = Curve.SECP256K1, Curve.P256, Curve.ED25519
 HEX, TEXT = PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8
@@ -41,7 +41,7 @@ def recovered(curve: Curve, made: Signature, digest: bytes) -> bytes:
     """The compressed public key that the signature itself tells, by its v."""
     if curve is K1:
         signature = made.r + made.s + bytes([made.v])
-        return coincurve.PublicKey.from_signature_and_message(signature, digest, hasher=None).format()
+        return secp256k1.recovered(signature, digest)
     keys = VerifyingKey.from_public_key_recovery_with_digest(
         made.r + made.s, digest, NIST256p, hashfunc=hashlib.sha256
     )
@@ -114,14 +114,13 @@ def test_ecdsa(
 def test_schnorr(form: AddressFormat, hashed: HashFunction, data: st.DataObject, secret: bytes) -> None:
     payload = data.draw(payloads(HEX, hashed))
     made = signature_of(secret, K1, form, payload.hex(), HEX, hashed)
-    internal = coincurve.PublicKeyXOnly.from_secret(secret)
-    key = coincurve.PublicKeyXOnly(internal.format())
+    key = internal = public_key(K1, secret).compressed[1:]
     if form is AddressFormat.BITCOIN_MAINNET_P2TR:
         tag = hashlib.sha256(b"TapTweak").digest()
-        key.tweak_add(hashlib.sha256(tag + tag + internal.format()).digest())
+        key = secp256k1.output_key(internal, hashlib.sha256(tag + tag + internal).digest())
     digest = DIGESTS[hashed](payload)
-    assert key.verify(made.r + made.s, digest)
-    assert not key.verify(made.r + made.s, bytes([digest[0] ^ 1]) + digest[1:])
+    assert secp256k1.verifies_schnorr(key, made.r + made.s, digest)
+    assert not secp256k1.verifies_schnorr(key, made.r + made.s, bytes([digest[0] ^ 1]) + digest[1:])
     assert made.v == 0
 
 

@@ -68,7 +68,7 @@ def of_ana(people: OrganizationHarness) -> dict[str, Any]:
 
 Asked = Callable[[OrganizationHarness], dict[str, Any]]
 REFUSED: dict[str, tuple[str, Asked, int, str]] = {
-    "a name that is taken": ("create_policy", lambda c: policy("first"), 400, "label must be unique"),
+    "a name that is taken": ("create_policy", lambda c: policy("first"), 400, "policy label must be unique"),
     "a field there is not": (
         "create_policy",
         lambda c: policy(condition="eth.tx.foo == 1"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import coincurve
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from eth_hash.auto import keccak
 
+from tests.support import secp256k1
 from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.databases import Database
 from tests.support.independent_ethereum import Account
@@ -101,8 +101,8 @@ def test_a_spark_address_signs_as_spark_does(caller: Caller) -> None:
     key = new_key(caller, "SECP256K1", "COMPRESSED", "SPARK_MAINNET")
     compressed, spark = (one["address"] for one in key["addresses"])
     made = caller.result("sign_raw_payload", {"signWith": spark, **HASHED})
-    public = coincurve.PublicKeyXOnly(bytes.fromhex(compressed)[1:])
-    assert public.verify(bytes.fromhex(made["r"] + made["s"]), keccak(TEXT.encode()))
+    signature = bytes.fromhex(made["r"] + made["s"])
+    assert secp256k1.verifies_schnorr(bytes.fromhex(compressed)[1:], signature, keccak(TEXT.encode()))
     assert recovered(caller.result("sign_raw_payload", {"signWith": compressed, **HASHED}))
 
 

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import coincurve
 import pytest
 from btclib.script.script_pub_key import ScriptPubKey
 from btclib.tx.tx_out import TxOut
@@ -23,6 +22,7 @@ from tests.chains.signing_vectors import account
 from tests.chains.solana.test_solana_interfaces import ROUTE
 from tests.chains.test_policy_examples import IDL
 from tests.chains.tron.test_tron import WRITTEN
+from tests.support import secp256k1
 from tests.support.callers import Caller, refusal
 from tests.support.known_keys import add_known_wallet
 from tests.support.organization_fixtures import policy_params
@@ -33,7 +33,7 @@ BITCOIN = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
 TRON = "TGrLpry8MNqMuMUTe2VXv5wYkRuFEsbKsE"
 SIGNER, FRIEND, STRANGER = Pubkey.from_string(SOLANA), Pubkey(b"\xa0" * 32), Pubkey(b"\xb0" * 32)
 PROGRAM = Pubkey(b"\x09" * 32)
-BITCOIN_KEY = coincurve.PrivateKey(account(BITCOIN)[0])
+BITCOIN_KEY = account(BITCOIN)[0]
 THEIRS, MINE = script_for("P2WPKH", key_of(OTHER_KEY)), script_for("P2WPKH", key_of(BITCOIN_KEY))
 
 
@@ -154,10 +154,8 @@ def _check(row: Row, signed: bytes) -> None:
         case "TRANSACTION_TYPE_BITCOIN":
             verify(signed, SPENT, transaction(SPENT, [TxOut(199_000, THEIRS)]))
         case _:
-            recovered = coincurve.PublicKey.from_signature_and_message(
-                signed[-65:], hashlib.sha256(bytes.fromhex(row.allowed)).digest(), hasher=None
-            )
-            assert recovered.format() == account(TRON)[1].compressed
+            digest = hashlib.sha256(bytes.fromhex(row.allowed)).digest()
+            assert secp256k1.recovered(signed[-65:], digest) == account(TRON)[1].compressed
 
 
 def test_transactions_are_refused_before_any_policy(caller: Caller) -> None:

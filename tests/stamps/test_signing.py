@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import coincurve
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,6 +23,7 @@ from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.der import read_ecdsa_signature
 from keystead.stamps.schemes import StampScheme
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, CallbackStamper, Stamper, generate_api_key
+from tests.support import secp256k1
 
 BODY = '{"userName":"Zoë 漢字"}'.encode()
 
@@ -202,8 +202,7 @@ def p256_module(digest: bytes) -> bytes:
 
 
 def secp256k1_module(digest: bytes) -> bytes:
-    signature: bytes = coincurve.PrivateKey(bytes.fromhex(SECP256K1_PRIVATE)).sign(digest, hasher=None)
-    return signature
+    return secp256k1.sign_der(bytes.fromhex(SECP256K1_PRIVATE), digest)
 
 
 def raw(sign: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:

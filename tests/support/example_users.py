@@ -70,6 +70,16 @@ def root_user(**members: Any) -> dict[str, Any]:
     } | members
 
 
+def oldest_root_user() -> dict[str, Any]:
+    """As the versions 2 to 4 of create_sub_organization have it: without OAuth providers and curves."""
+    return {
+        "userName": unique("user"),
+        "userEmail": "ada@example.com",
+        "apiKeys": [older_api_key()],
+        "authenticators": [SoftPasskey().params()],
+    }
+
+
 def sub_organization(*users: dict[str, Any], **members: Any) -> dict[str, Any]:
     return {
         "subOrganizationName": unique("sub-organization"),

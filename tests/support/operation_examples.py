@@ -22,6 +22,7 @@ from tests.support.example_users import (
     new_api_key,
     older_api_key,
     older_user,
+    oldest_root_user,
     provider_by_claims,
     provider_by_token,
     root_user,
@@ -98,6 +99,7 @@ TRANSACTION = {
 }
 
 QUERIES: dict[str, Make] = {
+    "get_active_policies": lambda f: {},
     "get_activity": lambda f: {"activityId": f.activity_id},
     "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
     "get_api_keys": lambda f: {"userId": f.user_id},
@@ -108,6 +110,7 @@ QUERIES: dict[str, Make] = {
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
     "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
     "get_oauth_providers": lambda f: {"userId": f.user_id},
+    "get_organization": lambda f: {},
     "get_organization_configs": lambda f: {},
     "get_policy": lambda f: {"policyId": f.policy_id},
     "get_private_key": lambda f: {"privateKeyId": f.private_key_id},
@@ -148,6 +151,16 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 """Queries whose answer is always 404."""
 
 SUBMISSIONS: dict[str, Make] = {
+    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
+        "apiOnlyUsers": [
+            {
+                "userName": unique("user"),
+                "userEmail": "ada@example.com",
+                "userTags": [f.user_tag_id],
+                "apiKeys": [older_api_key()],
+            }
+        ]
+    },
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": lambda f: {
         "userId": f.user_id,
         "apiKeys": [new_api_key(expirationSeconds="60")],
@@ -195,6 +208,22 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5": lambda f: sub_organization(
         root_user(userEmail="ada@example.com", apiKeys=[older_api_key()])
     ),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V4": lambda f: sub_organization(oldest_root_user()),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V3": lambda f: {
+        "subOrganizationName": unique("sub-organization"),
+        "rootUsers": [oldest_root_user()],
+        "rootQuorumThreshold": 1,
+        "privateKeys": [private_key_params()],
+    },
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V2": lambda f: {
+        "subOrganizationName": unique("sub-organization"),
+        "rootUsers": [oldest_root_user()],
+        "rootQuorumThreshold": 1,
+    },
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION": lambda f: {
+        "name": unique("sub-organization"),
+        "rootAuthenticator": SoftPasskey().params(),
+    },
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {

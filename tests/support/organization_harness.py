@@ -409,6 +409,7 @@ class OrganizationHarness:
 
     def reading(self, who: str) -> Reading:
         return Reading(
+            now_ms=self.clock.now_ms(),
             organization=self.organization,
             caller=self.caller(who),
             store=self.stores[0],

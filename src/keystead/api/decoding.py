@@ -18,6 +18,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+NOTHING = r"^\Z"
 NO_CONTROLS_BUT_LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*\Z"
 
 Label = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
@@ -29,6 +30,7 @@ Notes = Annotated[str, Meta(max_length=2000, pattern=NO_CONTROLS_BUT_LINES)]
 T = TypeVar("T")
 
 _PATTERN_WORDS = {
+    NOTHING: "this server has no such feature; leave the field out",
     UUID_PATTERN: "expected a UUID in lower case with hyphens",
     NO_CONTROLS: "expected text without control characters",
     NO_CONTROLS_BUT_LINES: "expected text without control characters",

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.api.decoding import NO_CONTROLS, Label
+from keystead.api.decoding import NO_CONTROLS, NOTHING, Label
 from keystead.api.enums import (
     AddressFormat,
     ApiKeyCurve,
@@ -36,6 +36,10 @@ Token = Annotated[str, Meta(max_length=16_384)]
 """A JWT or other opaque text."""
 
 Base64Url = Annotated[str, Meta(max_length=65_536, pattern=r"^[A-Za-z0-9_-]*={0,2}\Z")]
+
+
+NotSupported = Annotated[str, Meta(pattern=NOTHING)]
+"""A field that published clients know and this server cannot honour: "" is accepted, anything else is refused."""
 
 
 class Pagination(Asked, frozen=True):

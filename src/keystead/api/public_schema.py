@@ -11,8 +11,12 @@ import msgspec
 
 
 class PublicSchema(msgspec.Struct, frozen=True, rename="camel"):
-    """`operations` maps a subject to its operations, each as "query/…" or "submit/…"."""
+    """`operations` maps a subject to its operations, each as "query/…" or "submit/…".
 
+    `sources` are the published documents and packages, with their versions, whose names are in it.
+    """
+
+    sources: tuple[str, ...]
     operations: dict[str, tuple[str, ...]]
     activity_types: tuple[str, ...]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 import functools
 from typing import Final, assert_never
 
-import coincurve
 import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import Curve
+from keystead.primitives import secp256k1
 
 PRIVATE_KEY_BYTES: Final = 32
 
 GROUP_ORDERS: Final = {
-    Curve.SECP256K1: 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141,
+    Curve.SECP256K1: secp256k1.ORDER,
     Curve.P256: 0xFFFFFFFF_00000000_FFFFFFFF_FFFFFFFF_BCE6FAAD_A7179E84_F3B9CAC2_FC632551,
 }
 """Private keys of these curves are 1 to order - 1 (SEC 2); of ed25519 any 32 bytes are one (RFC 8032)."""
@@ -41,8 +41,7 @@ def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
     """The public key of its 33 or 65 bytes of SEC 1, or of the 32 bytes of ed25519. Raises ValueError."""
     match curve:
         case Curve.SECP256K1:
-            k1 = coincurve.PublicKey(encoded)
-            return PublicKey(curve, k1.format(), k1.format(compressed=False))
+            return PublicKey(curve, secp256k1.compressed(encoded), secp256k1.uncompressed(encoded))
         case Curve.P256:
             return public_key_of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
         case Curve.ED25519:

@@ -16,10 +16,10 @@ from msgspec import Meta
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.api.keccak import keccak256
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
 from keystead.chains.signatures import SignatureScheme
+from keystead.primitives.keccak import keccak256
 
 DIGEST_BYTES: Final = 32
 _AUTHORIZATION_MAGIC: Final = b"\x05"

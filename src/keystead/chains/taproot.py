@@ -9,7 +9,7 @@ import functools
 import hashlib
 from typing import Final
 
-import coincurve
+from keystead.primitives import secp256k1
 
 OUTPUT_KEYS_KEPT: Final = 4_096
 """Output keys that were used last: each costs a point addition."""
@@ -18,8 +18,7 @@ OUTPUT_KEYS_KEPT: Final = 4_096
 @functools.lru_cache(maxsize=OUTPUT_KEYS_KEPT)
 def taproot_public_key(internal_key: bytes) -> bytes:
     """The output key of an internal key (32 bytes, x only) without scripts, as 33 bytes of SEC 1."""
-    output: bytes = coincurve.PublicKey(b"\x02" + internal_key).add(taproot_tweak(internal_key)).format()
-    return output
+    return secp256k1.add_scalar(b"\x02" + internal_key, taproot_tweak(internal_key))
 
 
 def taproot_tweak(internal_key: bytes) -> bytes:

@@ -17,6 +17,7 @@ from keystead.client.calls import AsyncCalls, Calls
 ACTIVITY_TYPES = {
     "approve_activity": "ACTIVITY_TYPE_APPROVE_ACTIVITY",
     "create_api_keys": "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
+    "create_api_only_users": "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
     "create_authenticators": "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     "create_invitations": "ACTIVITY_TYPE_CREATE_INVITATIONS",
     "create_mfa_policy": "ACTIVITY_TYPE_CREATE_MFA_POLICY",
@@ -77,6 +78,19 @@ ACTIVITY_TYPES = {
 
 class Operations(Calls):
     """One method for each operation."""
+
+    def get_active_policies(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetActivePoliciesResponse:
+        """Which policies of the organization are active now. One without a time window always is."""
+        return self._query(
+            "get_active_policies",
+            shapes.GetActivePoliciesResponse,
+            organization_id,
+            {},
+        )
 
     def get_activity(
         self,
@@ -254,6 +268,19 @@ class Operations(Calls):
             },
         )
 
+    def get_organization(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetOrganizationResponse:
+        """The organization with its users, policies, keys, wallets, tags, invitations, features and root quorum."""
+        return self._query(
+            "get_organization",
+            shapes.GetOrganizationResponse,
+            organization_id,
+            {},
+        )
+
     def get_organization_configs(
         self,
         *,
@@ -394,9 +421,9 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListActivitiesResponse:
-        """Activities of the organization, newest first, by page.
+        """Activities of the organization, newest first, by page; a page ends by number or by size.
 
-        Activities of any of these statuses and any of these types; no filter means all.
+        Activities of any of these statuses and any of these types; no filter means all. An unknown type has none.
         """
         return self._query(
             "list_activities",
@@ -639,6 +666,23 @@ class Operations(Calls):
             },
         )
 
+    def create_api_only_users(
+        self,
+        *,
+        api_only_users: Sequence[shapes.ApiOnlyUserParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateApiOnlyUsersSubmitted:
+        """Add users who have API keys only. An older form of create_users."""
+        return self._submit(
+            shapes.CreateApiOnlyUsersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "apiOnlyUsers": api_only_users,
+            },
+        )
+
     def create_authenticators(
         self,
         *,
@@ -794,6 +838,7 @@ class Operations(Calls):
         self,
         *,
         private_keys: Sequence[shapes.PrivateKeyParams],
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
@@ -804,6 +849,7 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1442,6 +1488,7 @@ class Operations(Calls):
         payload: str,
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadSubmitted:
@@ -1455,6 +1502,7 @@ class Operations(Calls):
                 "payload": payload,
                 "encoding": encoding,
                 "hashFunction": hash_function,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1465,6 +1513,7 @@ class Operations(Calls):
         payloads: Sequence[str],
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadsSubmitted:
@@ -1481,6 +1530,7 @@ class Operations(Calls):
                 "payloads": payloads,
                 "encoding": encoding,
                 "hashFunction": hash_function,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1490,6 +1540,7 @@ class Operations(Calls):
         sign_with: str,
         unsigned_transaction: str,
         type: shapes.TransactionType,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignTransactionSubmitted:
@@ -1505,6 +1556,7 @@ class Operations(Calls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1791,6 +1843,19 @@ class Operations(Calls):
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
 
+    async def get_active_policies(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetActivePoliciesResponse:
+        """Which policies of the organization are active now. One without a time window always is."""
+        return await self._query(
+            "get_active_policies",
+            shapes.GetActivePoliciesResponse,
+            organization_id,
+            {},
+        )
+
     async def get_activity(
         self,
         *,
@@ -1967,6 +2032,19 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_organization(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetOrganizationResponse:
+        """The organization with its users, policies, keys, wallets, tags, invitations, features and root quorum."""
+        return await self._query(
+            "get_organization",
+            shapes.GetOrganizationResponse,
+            organization_id,
+            {},
+        )
+
     async def get_organization_configs(
         self,
         *,
@@ -2107,9 +2185,9 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListActivitiesResponse:
-        """Activities of the organization, newest first, by page.
+        """Activities of the organization, newest first, by page; a page ends by number or by size.
 
-        Activities of any of these statuses and any of these types; no filter means all.
+        Activities of any of these statuses and any of these types; no filter means all. An unknown type has none.
         """
         return await self._query(
             "list_activities",
@@ -2352,6 +2430,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_api_only_users(
+        self,
+        *,
+        api_only_users: Sequence[shapes.ApiOnlyUserParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateApiOnlyUsersSubmitted:
+        """Add users who have API keys only. An older form of create_users."""
+        return await self._submit(
+            shapes.CreateApiOnlyUsersSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "apiOnlyUsers": api_only_users,
+            },
+        )
+
     async def create_authenticators(
         self,
         *,
@@ -2507,6 +2602,7 @@ class AsyncOperations(AsyncCalls):
         self,
         *,
         private_keys: Sequence[shapes.PrivateKeyParams],
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
@@ -2517,6 +2613,7 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3155,6 +3252,7 @@ class AsyncOperations(AsyncCalls):
         payload: str,
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadSubmitted:
@@ -3168,6 +3266,7 @@ class AsyncOperations(AsyncCalls):
                 "payload": payload,
                 "encoding": encoding,
                 "hashFunction": hash_function,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3178,6 +3277,7 @@ class AsyncOperations(AsyncCalls):
         payloads: Sequence[str],
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadsSubmitted:
@@ -3194,6 +3294,7 @@ class AsyncOperations(AsyncCalls):
                 "payloads": payloads,
                 "encoding": encoding,
                 "hashFunction": hash_function,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3203,6 +3304,7 @@ class AsyncOperations(AsyncCalls):
         sign_with: str,
         unsigned_transaction: str,
         type: shapes.TransactionType,
+        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignTransactionSubmitted:
@@ -3218,6 +3320,7 @@ class AsyncOperations(AsyncCalls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 

@@ -33,6 +33,7 @@ from keystead.api.enums import (
     VoteSelection,
 )
 from keystead.api.parameters import (
+    ApiKeyParams,
     ApiKeyParamsV2,
     Attestation,
     AuthenticationMethodParams,
@@ -76,13 +77,16 @@ from keystead.client.activity import (
 
 __all__ = [
     "AccessType",
+    "ActivePolicyStatus",
     "Activity",
     "ActivityResponse",
     "ActivityStatus",
     "AddressFormat",
     "ApiKey",
     "ApiKeyCurve",
+    "ApiKeyParams",
     "ApiKeyParamsV2",
+    "ApiOnlyUserParams",
     "AppProof",
     "ApproveActivityResult",
     "ApproveActivitySubmitted",
@@ -97,6 +101,8 @@ __all__ = [
     "Config",
     "CreateApiKeysResult",
     "CreateApiKeysSubmitted",
+    "CreateApiOnlyUsersResult",
+    "CreateApiOnlyUsersSubmitted",
     "CreateAuthenticatorsResult",
     "CreateAuthenticatorsSubmitted",
     "CreateInvitationsResult",
@@ -170,6 +176,7 @@ __all__ = [
     "ExportWalletSubmitted",
     "Feature",
     "FeatureName",
+    "GetActivePoliciesResponse",
     "GetApiKeyResponse",
     "GetApiKeysResponse",
     "GetAuthenticatorResponse",
@@ -180,6 +187,7 @@ __all__ = [
     "GetMfaStatusResponse",
     "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
+    "GetOrganizationResponse",
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
     "GetPrivateKeyResponse",
@@ -197,6 +205,7 @@ __all__ = [
     "InitImportWalletResult",
     "InitImportWalletSubmitted",
     "InvitationParams",
+    "InvitationRecord",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
@@ -215,6 +224,7 @@ __all__ = [
     "OauthProvider",
     "OauthProviderParamsV2",
     "OidcClaims",
+    "OrganizationData",
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
@@ -241,6 +251,7 @@ __all__ = [
     "SignTransactionResult",
     "SignTransactionSubmitted",
     "SmartContractInterface",
+    "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
     "Status",
     "Tag",
@@ -282,6 +293,23 @@ __all__ = [
 ]
 
 
+class ActivePolicyStatus(Wire, frozen=True):
+    """`time_expr` and `error` are absent where a policy has no time window, and where it could be evaluated."""
+
+    organization_id: str
+    policy_id: str
+    active: bool
+    time_expr: str | None = None
+    error: str | None = None
+
+
+class GetActivePoliciesResponse(Wire, frozen=True):
+    """`evaluated_at_ms`: the server's clock, milliseconds since the epoch as decimal text."""
+
+    statuses: tuple[ActivePolicyStatus, ...]
+    evaluated_at_ms: str
+
+
 class GetApiKeyResponse(Wire, frozen=True):
     api_key: ApiKey
 
@@ -318,14 +346,53 @@ class GetOauthProvidersResponse(Wire, frozen=True):
     oauth_providers: tuple[OauthProvider, ...]
 
 
-class Feature(Wire, frozen=True):
-    name: str
-    value: str | None = None
+class InvitationRecord(Wire, frozen=True):
+    """An invitation as the wire has it. `status` is always that of one that was made: none can be accepted here."""
+
+    invitation_id: str
+    receiver_user_name: str
+    receiver_email: str
+    receiver_user_tags: tuple[str, ...]
+    access_type: AccessType
+    status: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    sender_user_id: str
 
 
 class Quorum(Wire, frozen=True):
     threshold: int
     user_ids: tuple[str, ...]
+
+
+class Feature(Wire, frozen=True):
+    name: str
+    value: str | None = None
+
+
+class SmartContractInterfaceReference(Wire, frozen=True):
+    smart_contract_interface_id: str
+    smart_contract_address: str
+
+
+class OrganizationData(Wire, frozen=True):
+    """`tags` are of users and of private keys. The texts of contract interfaces are not in it."""
+
+    organization_id: str
+    name: str
+    users: tuple[User, ...]
+    policies: tuple[Policy, ...]
+    private_keys: tuple[PrivateKey, ...]
+    invitations: tuple[InvitationRecord, ...]
+    tags: tuple[Tag, ...]
+    root_quorum: Quorum
+    features: tuple[Feature, ...]
+    wallets: tuple[Wallet, ...]
+    smart_contract_interface_references: tuple[SmartContractInterfaceReference, ...]
+
+
+class GetOrganizationResponse(Wire, frozen=True):
+    organization_data: OrganizationData
 
 
 class Config(Wire, frozen=True):
@@ -426,6 +493,17 @@ class ApproveActivityResult(Wire, frozen=True):
 
 class CreateApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
+
+
+class ApiOnlyUserParams(Wire, frozen=True):
+    user_name: str
+    user_tags: tuple[str, ...]
+    api_keys: tuple[ApiKeyParams, ...]
+    user_email: str | None = None
+
+
+class CreateApiOnlyUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
 
 
 class CreateAuthenticatorsResult(Wire, frozen=True):
@@ -766,6 +844,19 @@ class CreateApiKeysSubmitted(Submitted[CreateApiKeysResult]):
     @property
     def api_key_ids(self) -> tuple[str, ...]:
         return self.result.api_key_ids
+
+
+class CreateApiOnlyUsersSubmitted(Submitted[CreateApiOnlyUsersResult]):
+    """Add users who have API keys only. An older form of create_users."""
+
+    operation = "create_api_only_users"
+    activity_type = "ACTIVITY_TYPE_CREATE_API_ONLY_USERS"
+    result_key = "createApiOnlyUsersResult"
+    result_struct = CreateApiOnlyUsersResult
+
+    @property
+    def user_ids(self) -> tuple[str, ...]:
+        return self.result.user_ids
 
 
 class CreateAuthenticatorsSubmitted(Submitted[CreateAuthenticatorsResult]):

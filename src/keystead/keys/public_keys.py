@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-import coincurve
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from keystead.api.enums import Curve
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES, PublicKey, public_key_of_p256
+from keystead.primitives import secp256k1
 
 
 def public_key(curve: Curve, private_key: bytes) -> PublicKey:
@@ -27,8 +27,8 @@ def public_key(curve: Curve, private_key: bytes) -> PublicKey:
         raise ValueError(f"a private key of {curve} is above zero and below the order of the group")
     match curve:
         case Curve.SECP256K1:
-            k1 = coincurve.PublicKey.from_valid_secret(private_key)
-            return PublicKey(curve, k1.format(), k1.format(compressed=False))
+            compressed = secp256k1.public_key(private_key)
+            return PublicKey(curve, compressed, secp256k1.uncompressed(compressed))
         case Curve.P256:
             return public_key_of_p256(
                 ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1()).public_key()

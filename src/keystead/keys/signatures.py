@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import coincurve
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -27,8 +26,8 @@ from keystead.api.errors import Internal, InvalidRequest
 from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.taproot import taproot_public_key, taproot_tweak
-from keystead.keys import libsecp256k1
-from keystead.keys.libsecp256k1 import DIGEST_BYTES, PUBLIC_KEYS_KEPT
+from keystead.primitives import secp256k1
+from keystead.primitives.secp256k1 import PUBLIC_KEYS_KEPT
 
 _HALF: Final = 32
 _PREHASHED = Prehashed(hashes.SHA256())
@@ -60,16 +59,16 @@ def sign(
     signer_of = _SIGNERS.get((curve, scheme))
     if signer_of is None:
         raise InvalidRequest(f"a key of {curve} cannot sign with the scheme {scheme}")
-    if scheme is not SignatureScheme.ED25519 and (odd := [m for m in messages if len(m) != DIGEST_BYTES]):
-        raise InvalidRequest(f"a digest to sign has {DIGEST_BYTES} bytes, not {len(odd[0])}")
+    if scheme is not SignatureScheme.ED25519 and (odd := [m for m in messages if len(m) != _HALF]):
+        raise InvalidRequest(f"a digest to sign has {_HALF} bytes, not {len(odd[0])}")
     signer = signer_of(private_key, public_key)
     return tuple(signer(message) for message in messages)
 
 
 def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
     def signature(digest: bytes) -> Signature:
-        signed, recovery_id = libsecp256k1.sign_recoverable(private_key, digest)
-        _require(libsecp256k1.verifies(public_key, signed, digest) and recovery_id < 2)
+        signed, recovery_id = secp256k1.sign_recoverable(private_key, digest)
+        _require(secp256k1.verifies(public_key, signed, digest) and recovery_id < 2)
         return Signature(signed[:_HALF], signed[_HALF:], recovery_id)
 
     return signature
@@ -103,11 +102,11 @@ def _p256_public_key(public_key: bytes) -> ec.EllipticCurvePublicKey:
 
 
 def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
-    verifier = coincurve.PublicKeyXOnly(public_key[1 : 1 + _HALF])
+    x_only = public_key[1 : 1 + _HALF]
 
     def signature(digest: bytes) -> Signature:
-        signed = libsecp256k1.sign_schnorr(private_key, digest, os.urandom(_HALF))
-        _require(verifier.verify(signed, digest))
+        signed = secp256k1.sign_schnorr(private_key, digest, os.urandom(_HALF))
+        _require(secp256k1.verifies_schnorr(x_only, signed, digest))
         return Signature(signed[:_HALF], signed[_HALF:])
 
     return signature
@@ -120,7 +119,7 @@ def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
 def taproot_private_key(private_key: bytes) -> bytes:
     """The 32 bytes that sign for the output key of `private_key` where there is no script tree (BIP-341)."""
     order = GROUP_ORDERS[Curve.SECP256K1]
-    public_key = coincurve.PublicKey.from_valid_secret(private_key).format()
+    public_key = secp256k1.public_key(private_key)
     scalar = int.from_bytes(private_key)
     if public_key[0] == 3:  # the internal key is the one of even y
         scalar = order - scalar

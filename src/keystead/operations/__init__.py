@@ -1,6 +1,7 @@
 """Every endpoint, one module per subject. Importing this room fills the catalogue."""
 
 from keystead.operations import (
+    active_policies,
     activities,
     api_keys,
     authenticators,
@@ -9,6 +10,7 @@ from keystead.operations import (
     invitations,
     mfa_policies,
     oauth_providers,
+    organization_data,
     organization_settings,
     organizations,
     policies,
@@ -30,6 +32,7 @@ __all__ = [
     "CATALOGUE",
     "QueryOperation",
     "Reading",
+    "active_policies",
     "activities",
     "api_keys",
     "authenticators",
@@ -38,6 +41,7 @@ __all__ = [
     "invitations",
     "mfa_policies",
     "oauth_providers",
+    "organization_data",
     "organization_settings",
     "organizations",
     "policies",

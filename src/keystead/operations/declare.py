@@ -40,10 +40,14 @@ CATALOGUE = Catalogue()
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query may look at: one version of the organization, and the store for what is read by page."""
+    """What a query may look at: one version of the organization, and the store for what is read by page.
+
+    `now_ms`: milliseconds since the epoch.
+    """
 
     organization: Organization
     caller: Principal
+    now_ms: int
     store: Store
     identities: Identities
     decisions: Decisions

@@ -72,7 +72,7 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
     taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
     policies = []
     for intent in asked:
-        check_unique(intent.policy_name, taken.items(), f"{field}.policyName")
+        check_unique(intent.policy_name, taken.items(), f"{field}.policyName", "policy label")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -141,7 +141,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
     policy = _policy_named(organization, intent.policy_id)
     if intent.policy_name is not None and intent.policy_name != policy.policy_name:
         taken = ((other.policy_name, other.policy_id) for other in organization.policies.values())
-        check_unique(intent.policy_name, taken, "parameters.policyName")
+        check_unique(intent.policy_name, taken, "parameters.policyName", "policy label")
     changed = replace(
         policy,
         policy_name=policy.policy_name if intent.policy_name is None else intent.policy_name,

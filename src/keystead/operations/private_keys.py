@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import Asked, NotSupported, QueryRequest
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
@@ -38,6 +38,7 @@ PrivateKeysParams = Annotated[tuple[PrivateKeyParams, ...], Meta(min_length=1, m
 
 class CreatePrivateKeysIntentV2(Asked, frozen=True):
     private_keys: PrivateKeysParams
+    external_signer_pubkey: NotSupported | None = None
 
 
 class CreatePrivateKeysIntent(Asked, frozen=True):

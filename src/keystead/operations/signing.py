@@ -19,7 +19,7 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked
+from keystead.api.parameters import Asked, NotSupported
 from keystead.api.records import Wire
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
@@ -69,6 +69,15 @@ async def _payload_signatures(execution: Informed[ToSign]) -> tuple[Signature, .
     return await _signatures(execution, gathered.named, gathered.scheme, gathered.messages)
 
 
+def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
+    """What a first version signs with. Raises ValueError, which decoding passes on, unless it is named once."""
+    if private_key_id is not None and sign_with is None:
+        return private_key_id
+    if sign_with is not None and private_key_id is None:
+        return sign_with
+    raise ValueError("expected one of `privateKeyId` and `signWith`")
+
+
 # One raw payload
 
 
@@ -77,13 +86,20 @@ class SignRawPayloadIntentV2(Asked, frozen=True):
     payload: str
     encoding: PayloadEncoding
     hash_function: HashFunction
+    external_signer_pubkey: NotSupported | None = None
 
 
 class SignRawPayloadIntent(Asked, frozen=True):
-    private_key_id: Uuid
+    """The key by its id; or by `sign_with`, which some published clients send with this type."""
+
     payload: str
     encoding: PayloadEncoding
     hash_function: HashFunction
+    private_key_id: Uuid | None = None
+    sign_with: SignWith | None = None
+
+    def __post_init__(self) -> None:
+        _key_of(self.private_key_id, self.sign_with)
 
 
 class SignRawPayloadResult(Wire, frozen=True):
@@ -96,7 +112,7 @@ class SignRawPayloadResult(Wire, frozen=True):
 
 def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
     return SignRawPayloadIntentV2(
-        sign_with=older.private_key_id,
+        sign_with=_key_of(older.private_key_id, older.sign_with),
         payload=older.payload,
         encoding=older.encoding,
         hash_function=older.hash_function,
@@ -151,6 +167,7 @@ class SignRawPayloadsIntent(Asked, frozen=True):
     payloads: Annotated[tuple[str, ...], Meta(min_length=1, max_length=PAYLOADS_AT_ONCE)]
     encoding: PayloadEncoding
     hash_function: HashFunction
+    external_signer_pubkey: NotSupported | None = None
 
 
 class SignRawPayloadsResult(Wire, frozen=True):
@@ -201,12 +218,19 @@ class SignTransactionIntentV2(Asked, frozen=True):
     sign_with: SignWith
     unsigned_transaction: str
     type: TransactionType
+    external_signer_pubkey: NotSupported | None = None
 
 
 class SignTransactionIntent(Asked, frozen=True):
-    private_key_id: Uuid
+    """The key by its id; or by `sign_with`, which some published clients send with this type."""
+
     unsigned_transaction: str
     type: TransactionType
+    private_key_id: Uuid | None = None
+    sign_with: SignWith | None = None
+
+    def __post_init__(self) -> None:
+        _key_of(self.private_key_id, self.sign_with)
 
 
 class SignTransactionResult(Wire, frozen=True):
@@ -225,7 +249,9 @@ class TransactionToSign(msgspec.Struct, frozen=True):
 
 def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV2:
     return SignTransactionIntentV2(
-        sign_with=older.private_key_id, unsigned_transaction=older.unsigned_transaction, type=older.type
+        sign_with=_key_of(older.private_key_id, older.sign_with),
+        unsigned_transaction=older.unsigned_transaction,
+        type=older.type,
     )
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.api.decoding import Label
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import (
-    ApiKeyParams,
-    ApiKeyParamsV2,
-    Asked,
-    AuthenticatorParamsV2,
-    OauthProviderParams,
-    OauthProviderParamsV2,
-    ShortText,
-    Token,
-    upgraded_api_key,
-    upgraded_oauth_provider,
-)
+from keystead.api.parameters import Asked
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
+from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
+from keystead.operations.sub_organization_intents import (
+    CreateSubOrganizationIntentV8,
+    SubOrganizationWithPrivateKeys,
+    from_v1,
+    from_v2,
+    from_v3,
+    from_v4,
+    from_v5,
+    from_v6,
+    from_v7,
+)
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
-from keystead.operations.wallets import CreateWalletIntent, CreateWalletResult, create_wallet
+from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, Dissolution
 from keystead.organizations.governance import dissolved, new_quorum
 from keystead.organizations.kinds.data_key import DataKey
@@ -34,99 +31,6 @@ from keystead.organizations.organization import Put, Version, apply, from_record
 from keystead.organizations.users import refuse_verification
 from keystead.pipeline.activity import Execution, NewOrganization, Outcome
 
-ROOT_USERS_MAX = 100
-"""Most root users that a sub-organization can be made with."""
-
-
-class RootUserParamsV5(Asked, frozen=True):
-    user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParamsV2, ...]
-    user_email: ShortText | None = None
-    user_phone_number: ShortText | None = None
-
-
-class RootUserParamsV4(Asked, frozen=True):
-    user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
-    user_phone_number: ShortText | None = None
-
-
-class RootUserParamsV3(Asked, frozen=True):
-    user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
-
-
-class RootUserParamsV2(Asked, frozen=True):
-    user_name: Label
-    api_keys: tuple[ApiKeyParams, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
-
-
-class ClientSignature(Asked, frozen=True):
-    public_key: ShortText
-    scheme: ShortText
-    message: Token
-    signature: ShortText
-
-
-Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-
-
-class CreateSubOrganizationIntentV8(Asked, frozen=True):
-    """`disable_…`: the feature is off from the start; all four are on otherwise."""
-
-    sub_organization_name: Label
-    root_users: Annotated[tuple[RootUserParamsV5, ...], Meta(max_length=ROOT_USERS_MAX)]
-    root_quorum_threshold: Threshold
-    wallet: CreateWalletIntent | None = None
-    disable_email_recovery: bool | None = None
-    disable_email_auth: bool | None = None
-    disable_sms_auth: bool | None = None
-    disable_otp_email_auth: bool | None = None
-    verification_token: Token | None = None
-    client_signature: ClientSignature | None = None
-
-
-class CreateSubOrganizationIntentV7(Asked, frozen=True):
-    sub_organization_name: Label
-    root_users: Annotated[tuple[RootUserParamsV4, ...], Meta(max_length=ROOT_USERS_MAX)]
-    root_quorum_threshold: Threshold
-    wallet: CreateWalletIntent | None = None
-    disable_email_recovery: bool | None = None
-    disable_email_auth: bool | None = None
-    disable_sms_auth: bool | None = None
-    disable_otp_email_auth: bool | None = None
-    verification_token: Token | None = None
-    client_signature: ClientSignature | None = None
-
-
-class CreateSubOrganizationIntentV6(Asked, frozen=True):
-    sub_organization_name: Label
-    root_users: Annotated[tuple[RootUserParamsV3, ...], Meta(max_length=ROOT_USERS_MAX)]
-    root_quorum_threshold: Threshold
-    wallet: CreateWalletIntent | None = None
-    disable_email_recovery: bool | None = None
-    disable_email_auth: bool | None = None
-
-
-class CreateSubOrganizationIntentV5(Asked, frozen=True):
-    sub_organization_name: Label
-    root_users: Annotated[tuple[RootUserParamsV2, ...], Meta(max_length=ROOT_USERS_MAX)]
-    root_quorum_threshold: Threshold
-    wallet: CreateWalletIntent | None = None
-    disable_email_recovery: bool | None = None
-    disable_email_auth: bool | None = None
-
 
 class CreateSubOrganizationResultV8(Wire, frozen=True):
     sub_organization_id: str
@@ -134,70 +38,24 @@ class CreateSubOrganizationResultV8(Wire, frozen=True):
     wallet: CreateWalletResult | None = None
 
 
-def _from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(
-        sub_organization_name=intent.sub_organization_name,
-        root_users=tuple(
-            RootUserParamsV5(
-                user_name=user.user_name,
-                api_keys=user.api_keys,
-                authenticators=user.authenticators,
-                oauth_providers=tuple(map(upgraded_oauth_provider, user.oauth_providers)),
-                user_email=user.user_email,
-                user_phone_number=user.user_phone_number,
-            )
-            for user in intent.root_users
-        ),
-        root_quorum_threshold=intent.root_quorum_threshold,
-        wallet=intent.wallet,
-        disable_email_recovery=intent.disable_email_recovery,
-        disable_email_auth=intent.disable_email_auth,
-        disable_sms_auth=intent.disable_sms_auth,
-        disable_otp_email_auth=intent.disable_otp_email_auth,
-        verification_token=intent.verification_token,
-        client_signature=intent.client_signature,
-    )
+class CreateSubOrganizationResultV3(Wire, frozen=True):
+    sub_organization_id: str
+    private_keys: tuple[PrivateKeyResult, ...]
+    root_user_ids: tuple[str, ...]
 
 
-def _from_v6(intent: CreateSubOrganizationIntentV6) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(
-        sub_organization_name=intent.sub_organization_name,
-        root_users=tuple(
-            RootUserParamsV5(
-                user_name=user.user_name,
-                api_keys=user.api_keys,
-                authenticators=user.authenticators,
-                oauth_providers=tuple(map(upgraded_oauth_provider, user.oauth_providers)),
-                user_email=user.user_email,
-            )
-            for user in intent.root_users
-        ),
-        root_quorum_threshold=intent.root_quorum_threshold,
-        wallet=intent.wallet,
-        disable_email_recovery=intent.disable_email_recovery,
-        disable_email_auth=intent.disable_email_auth,
-    )
+class ResultWithPrivateKeys(CreateSubOrganizationResultV8, frozen=True):
+    """Of the third version of the parameters; `_as_v3` makes its result of this."""
+
+    private_keys: tuple[PrivateKeyResult, ...] = ()
 
 
-def _from_v5(intent: CreateSubOrganizationIntentV5) -> CreateSubOrganizationIntentV8:
-    return _from_v6(
-        CreateSubOrganizationIntentV6(
-            sub_organization_name=intent.sub_organization_name,
-            root_users=tuple(
-                RootUserParamsV3(
-                    user_name=user.user_name,
-                    api_keys=tuple(map(upgraded_api_key, user.api_keys)),
-                    authenticators=user.authenticators,
-                    oauth_providers=user.oauth_providers,
-                    user_email=user.user_email,
-                )
-                for user in intent.root_users
-            ),
-            root_quorum_threshold=intent.root_quorum_threshold,
-            wallet=intent.wallet,
-            disable_email_recovery=intent.disable_email_recovery,
-            disable_email_auth=intent.disable_email_auth,
-        )
+def _as_v3(result: CreateSubOrganizationResultV8) -> CreateSubOrganizationResultV3:
+    assert isinstance(result, ResultWithPrivateKeys)
+    return CreateSubOrganizationResultV3(
+        sub_organization_id=result.sub_organization_id,
+        private_keys=result.private_keys,
+        root_user_ids=result.root_user_ids,
     )
 
 
@@ -212,9 +70,13 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     oidc_tokens=_tokens,
     accepts=(
-        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", _from_v7, result_key="createSubOrganizationResultV7"),
-        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", _from_v6, result_key="createSubOrganizationResultV6"),
-        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5", _from_v5, result_key="createSubOrganizationResultV5"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", from_v6, result_key="createSubOrganizationResultV6"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5", from_v5, result_key="createSubOrganizationResultV5"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V4", from_v4, result_key="createSubOrganizationResultV4"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V3", from_v3, result=_as_v3),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V2", from_v2, result_key="createSubOrganizationResult"),
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION", from_v1, result_key="createSubOrganizationResult"),
     ),
 )
 async def create_sub_organization(
@@ -260,12 +122,22 @@ async def create_sub_organization(
     if intent.wallet is not None:
         made = await create_wallet(replace(execution, organization=organization), intent.wallet)
         organization, attachments = apply(organization, made.changes, version), made.attachments
-    return Outcome(
-        result=CreateSubOrganizationResultV8(
+    result = CreateSubOrganizationResultV8(
+        sub_organization_id=organization_id, wallet=made.result if made else None, root_user_ids=user_ids
+    )
+    if isinstance(intent, SubOrganizationWithPrivateKeys):
+        keys = await create_private_keys(
+            replace(execution, organization=organization),
+            CreatePrivateKeysIntentV2(private_keys=intent.private_keys),
+        )
+        organization, attachments = apply(organization, keys.changes, version), keys.attachments
+        result = ResultWithPrivateKeys(
             sub_organization_id=organization_id,
-            wallet=made.result if made else None,
             root_user_ids=user_ids,
-        ),
+            private_keys=keys.result.private_keys,
+        )
+    return Outcome(
+        result=result,
         founds=NewOrganization(organization, attachments),
         derived=made.derived if made else (),
     )

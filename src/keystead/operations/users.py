@@ -202,6 +202,46 @@ def create_users(execution: Informed[HeldBySiblings], intent: CreateUsersIntentV
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
+class ApiOnlyUserParams(Asked, frozen=True):
+    user_name: Label
+    user_tags: tuple[Uuid, ...]
+    api_keys: tuple[ApiKeyParams, ...]
+    user_email: ShortText | None = None
+
+
+class CreateApiOnlyUsersIntent(Asked, frozen=True):
+    api_only_users: Annotated[tuple[ApiOnlyUserParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+
+
+class CreateApiOnlyUsersResult(Wire, frozen=True):
+    user_ids: tuple[str, ...]
+
+
+async def _api_keys_held_by_siblings(gathering: Gathering, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+    keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
+    return await held_by_siblings(gathering, api_keys=keys)
+
+
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", gather=_api_keys_held_by_siblings)
+def create_api_only_users(
+    execution: Informed[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+) -> Outcome[CreateApiOnlyUsersResult]:
+    """Add users who have API keys only. An older form of create_users."""
+    asked = [
+        UserParamsV4(
+            user_name=user.user_name,
+            api_keys=tuple(map(upgraded_api_key, user.api_keys)),
+            authenticators=(),
+            oauth_providers=(),
+            user_tags=user.user_tags,
+            user_email=user.user_email,
+        )
+        for user in intent.api_only_users
+    ]
+    users, changes = added_users(execution, asked, "parameters.apiOnlyUsers", held_by_siblings=execution.gathered)
+    return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
+
+
 def added_users(
     execution: Execution,
     asked: Sequence[UserParamsV4],

@@ -10,14 +10,16 @@ from collections.abc import Callable
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
-from keystead.chains.addresses.text import eip55
-from keystead.chains.interface_formats import check_abi, check_idl
+from keystead.chains.addresses.text import base58_decoded, eip55
+from keystead.chains.ethereum.interfaces import check_abi
+from keystead.chains.solana.idl import check_idl
 from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 
 INTERFACE_BYTES_MAX = 409_600
 
+_SOLANA_KEY_BYTES = 32
 _ETHEREUM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
@@ -57,12 +59,9 @@ def _check_ethereum_address(address: str) -> None:
 
 
 def _check_solana_address(address: str) -> None:
-    from solders.pubkey import Pubkey  # on first use: a server is to start without it
-
-    try:
-        Pubkey.from_string(address)
-    except ValueError:
-        raise _bad_address(address, "expected base58 of 32 bytes") from None
+    key = base58_decoded(address, _SOLANA_KEY_BYTES)
+    if key is None or len(key) != _SOLANA_KEY_BYTES:
+        raise _bad_address(address, "expected base58 of 32 bytes")
 
 
 def _bad_address(address: str, expected: str) -> InvalidRequest:

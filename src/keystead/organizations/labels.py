@@ -10,8 +10,11 @@ from collections.abc import Iterable
 from keystead.api.errors import InvalidRequest
 
 
-def check_unique(name: str, taken: Iterable[tuple[str, str]], field: str) -> None:
-    """Raise InvalidRequest if another record has the name. `taken`: (name, id) of each."""
+def check_unique(name: str, taken: Iterable[tuple[str, str]], field: str, called: str = "label") -> None:
+    """Raise InvalidRequest if another record has the name.
+
+    `taken`: (name, id) of each; `called`: what clients expect such a name to be called in the refusal.
+    """
     for other, holder in taken:
         if other == name:
-            raise InvalidRequest(f"invalid request: field `{field}`: label must be unique: {name!r} is {holder}")
+            raise InvalidRequest(f"invalid request: field `{field}`: {called} must be unique: {name!r} is {holder}")

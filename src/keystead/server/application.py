@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import uuid_utils
 
+from keystead.api.alternatives import not_implemented
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
     Internal,
@@ -176,7 +177,7 @@ class Application:
 
     async def _answer_elsewhere(self, method: str, path: str) -> bytes:
         if path in PATHS:
-            raise NotImplementedHere(f"{path.rpartition('/')[2]} is not implemented by this version of Keystead")
+            raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
         page = self._pages.get(path)
         if page is None:
             raise NotFound(f"no such path: {path[:200]}")

@@ -201,6 +201,7 @@ class Service:
     def reading(self, organization: Organization, caller: Principal) -> Reading:
         """What a query of this caller may look at."""
         return Reading(
+            now_ms=self.clock.now_ms(),
             organization=organization,
             caller=caller,
             store=self.store,

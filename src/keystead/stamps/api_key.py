@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
 
-import coincurve
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.api.errors import Unauthenticated
+from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
 from keystead.stamps.schemes import PUBLIC_KEY_BYTES, StampScheme, eip191_digest
@@ -26,7 +26,6 @@ from keystead.stamps.schemes import PUBLIC_KEY_BYTES, StampScheme, eip191_digest
 STAMP_CHARS_MAX = 4096
 LOADED_KEYS_MAX = 8192
 
-_SECP256K1_N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _ECDSA_SHA256 = ECDSA(SHA256())
 _P256 = SECP256R1()
 
@@ -110,9 +109,9 @@ def _verifier(scheme: StampScheme, public_key: str) -> _Verify:
         case StampScheme.API_P256:
             return _p256(EllipticCurvePublicKey.from_encoded_point(_P256, key))
         case StampScheme.API_SECP256K1:
-            return _secp256k1(coincurve.PublicKey(key), _sha256)
+            return _secp256k1(key, _sha256)
         case StampScheme.API_SECP256K1_EIP191:
-            return _secp256k1(coincurve.PublicKey(key), eip191_digest)
+            return _secp256k1(key, eip191_digest)
         case StampScheme.API_ED25519:
             return Ed25519PublicKey.from_public_bytes(key).verify
 
@@ -131,15 +130,17 @@ def _p256(key: EllipticCurvePublicKey) -> _Verify:
     return verify
 
 
-def _secp256k1(key: coincurve.PublicKey, digest: Callable[[bytes], bytes]) -> _Verify:
-    """libsecp256k1 rather than OpenSSL: ten times as fast on this curve."""
+def _secp256k1(public_key: bytes, digest: Callable[[bytes], bytes]) -> _Verify:
+    """By libsecp256k1, ten times as fast as OpenSSL on this curve. Raises ValueError for what is not a point."""
+    key = secp256k1.compressed(public_key)
 
     def verify(signature: bytes, body: bytes) -> None:
         r, s = read_ecdsa_signature(signature)
-        # libsecp256k1 takes only the lower half of s. An s at or above n must not become a valid one here.
-        if _SECP256K1_N // 2 < s < _SECP256K1_N:
-            s = _SECP256K1_N - s
-        if not key.verify(write_ecdsa_signature(r, s), digest(body), hasher=None):
+        if not (0 < r < secp256k1.ORDER and 0 < s < secp256k1.ORDER):
+            raise InvalidSignature
+        # libsecp256k1 takes only the lower half of s, and clients may send either.
+        compact = r.to_bytes(32) + min(s, secp256k1.ORDER - s).to_bytes(32)
+        if not secp256k1.verifies(key, compact, digest(body)):
             raise InvalidSignature
 
     return verify

@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from keystead.api.enums import CredentialType
-from keystead.api.keccak import keccak256
+from keystead.primitives.keccak import keccak256
 
 API_KEY_HEADER = "X-Stamp"
 

@@ -6,13 +6,13 @@ Here: stampers over a private key in memory or a signer elsewhere (HSM, KMS), an
 
 from __future__ import annotations
 
+import secrets
 from binascii import unhexlify
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Protocol
 
-import coincurve
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ec import (
     ECDSA,
@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import ApiKeyCurve
+from keystead.primitives import secp256k1
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
@@ -38,7 +39,7 @@ _SCHEMES = {
 }
 _ORDERS = {
     ApiKeyCurve.P256: 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
-    ApiKeyCurve.SECP256K1: 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141,
+    ApiKeyCurve.SECP256K1: secp256k1.ORDER,
 }
 _ECDSA_SHA256 = ECDSA(SHA256())
 
@@ -145,7 +146,7 @@ def _random_secret(curve: ApiKeyCurve) -> bytes:
         case ApiKeyCurve.P256:
             return generate_private_key(SECP256R1()).private_numbers().private_value.to_bytes(32, "big")
         case ApiKeyCurve.SECP256K1:
-            return coincurve.PrivateKey().secret
+            return (secrets.randbelow(secp256k1.ORDER - 1) + 1).to_bytes(32)
         case ApiKeyCurve.ED25519:
             return Ed25519PrivateKey.generate().private_bytes_raw()
 
@@ -168,14 +169,18 @@ def _signer(scheme: StampScheme, secret: bytes) -> tuple[str, _Sign]:
             point = p256.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
             return point.hex(), lambda body: p256.sign(body, _ECDSA_SHA256)
         case StampScheme.API_SECP256K1:
-            secp256k1 = coincurve.PrivateKey(secret)
-            return secp256k1.public_key.format().hex(), secp256k1.sign
+            return secp256k1.public_key(secret).hex(), lambda body: _secp256k1(secret, sha256(body).digest())
         case StampScheme.API_SECP256K1_EIP191:
-            wallet = coincurve.PrivateKey(secret)
-            return wallet.public_key.format().hex(), lambda body: wallet.sign(eip191_digest(body), hasher=None)
+            return secp256k1.public_key(secret).hex(), lambda body: _secp256k1(secret, eip191_digest(body))
         case StampScheme.API_ED25519:
             ed25519 = Ed25519PrivateKey.from_private_bytes(secret)
             return ed25519.public_key().public_bytes_raw().hex(), ed25519.sign
+
+
+def _secp256k1(secret: bytes, digest: bytes) -> bytes:
+    """The signature as DER."""
+    signed, _ = secp256k1.sign_recoverable(secret, digest)
+    return write_ecdsa_signature(int.from_bytes(signed[:32]), int.from_bytes(signed[32:]))
 
 
 def _public_key_text(public_key: str, scheme: StampScheme) -> str:

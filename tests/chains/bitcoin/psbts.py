@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import coincurve
+from btclib.hashes import ripemd160
 from btclib.key import PubKeyData
 from btclib.script.engine import verify_transaction
 from btclib.script.engine.flags import ScriptFlag
@@ -20,16 +20,16 @@ from btclib.tx.out_point import OutPoint
 from btclib.tx.tx import Tx
 from btclib.tx.tx_in import TxIn
 from btclib.tx.tx_out import TxOut
-from Crypto.Hash import RIPEMD160
 
 from keystead.api.enums import AddressFormat, Curve
 from keystead.chains.signatures import Signature
 from keystead.chains.transaction import Party, UnsignedTransaction
 from keystead.keys.signatures import sign
+from keystead.primitives import secp256k1
 
 Record = tuple[bytes, bytes]
 KINDS = ("P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR")
-KEY, OTHER_KEY = coincurve.PrivateKey(b"\x11" * 32), coincurve.PrivateKey(b"\x22" * 32)
+KEY, OTHER_KEY = b"\x11" * 32, b"\x22" * 32
 NETWORKS = {"MAINNET": "mainnet", "TESTNET": "testnet", "REGTEST": "regtest"}
 
 
@@ -74,8 +74,8 @@ def read_maps(data: bytes) -> list[list[Record]]:
     return maps
 
 
-def key_of(private: coincurve.PrivateKey) -> bytes:
-    return bytes(private.public_key.format())
+def key_of(private: bytes) -> bytes:
+    return secp256k1.public_key(private)
 
 
 def multisig(*keys: bytes) -> bytes:
@@ -94,7 +94,7 @@ def script_for(kind: str, key: bytes, script: bytes | None = None) -> bytes:
     script = multisig(key, key_of(OTHER_KEY)) if script is None else script
     if len(script) > {"P2SH": 520, "P2WSH": 10_000}.get(kind, len(script)):
         digest = hashlib.sha256(script).digest()  # btclib makes no address that nobody could spend from
-        return b"\xa9\x14" + RIPEMD160.new(digest).digest() + b"\x87" if kind == "P2SH" else b"\0\x20" + digest
+        return b"\xa9\x14" + ripemd160(digest) + b"\x87" if kind == "P2SH" else b"\0\x20" + digest
     made = {
         "P2PKH": lambda: ScriptPubKey.p2pkh(PubKeyData(key)),
         "P2SH": lambda: ScriptPubKey.p2sh(script),
@@ -105,12 +105,12 @@ def script_for(kind: str, key: bytes, script: bytes | None = None) -> bytes:
     return bytes(made.script)
 
 
-def bitcoin_party(kind: str, network: str = "MAINNET", private: coincurve.PrivateKey = KEY) -> Party:
+def bitcoin_party(kind: str, network: str = "MAINNET", private: bytes = KEY) -> Party:
     script = script_for(kind, key_of(private), script=single(key_of(private)))
     return Party(
         curve=Curve.SECP256K1,
         compressed=key_of(private),
-        uncompressed=private.public_key.format(compressed=False),
+        uncompressed=secp256k1.uncompressed(key_of(private)),
         address_format=AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network}_{kind}"),
         address=ScriptPubKey(script, network=NETWORKS[network]).address,
     )
@@ -122,7 +122,7 @@ class Spent:
 
     kind: str
     satoshis: int = 100_000
-    private: coincurve.PrivateKey = KEY
+    private: bytes = KEY
     script: bytes | None = None
     extra: list[Record] = field(default_factory=list)
     sequence: int = 0xFFFFFFFD
@@ -175,10 +175,8 @@ def unsigned_psbt(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int
     return psbt(tx, [one.records for one in spent], len(outputs))
 
 
-def signed(parsed: UnsignedTransaction, private: coincurve.PrivateKey = KEY) -> tuple[Signature, ...]:
-    return sign(
-        Curve.SECP256K1, private.secret, parsed.scheme, parsed.messages, public_key=private.public_key.format()
-    )
+def signed(parsed: UnsignedTransaction, private: bytes = KEY) -> tuple[Signature, ...]:
+    return sign(Curve.SECP256K1, private, parsed.scheme, parsed.messages, public_key=key_of(private))
 
 
 def verify(psbt_signed: bytes, spent: Sequence[Spent], tx: Tx) -> None:

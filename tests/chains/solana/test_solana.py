@@ -20,7 +20,8 @@ from solders.transaction import VersionedTransaction
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.solana.transaction import LOOKED_UP, parse_solana
+from keystead.chains.solana.message import LOOKED_UP, read_message
+from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party
 from tests.chains.signing_vectors import SIGNING, account, party
 
@@ -280,3 +281,46 @@ def test_altered_bytes_are_refused_or_signed_as_they_are(vector: dict[str, Any],
     assembled = parsed.assemble(signed_by(Keypair.from_seed(private_key), parsed.messages))
     assert len(assembled) == len(unsigned)
     assert assembled.endswith(parsed.messages[0])
+
+
+def _read_by_solders(unsigned: bytes) -> Message | MessageV0 | None:
+    """What solders reads, where writing it again gives the same bytes."""
+    try:
+        transaction = VersionedTransaction.from_bytes(unsigned)
+    except ValueError:
+        return None
+    message = transaction.message
+    if bytes(transaction) != unsigned or not isinstance(message, Message | MessageV0):
+        return None
+    return message if len(transaction.signatures) == message.header.num_required_signatures else None
+
+
+WIRE_FORMS = [*(bytes.fromhex(vector["unsignedTransaction"]) for vector in VECTORS), with_table(ONE)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(WIRE_FORMS), st.data())
+def test_the_wire_form_is_read_as_solders_reads_it(unsigned: bytes, data: st.DataObject) -> None:
+    altered = bytearray(unsigned)
+    for _ in range(data.draw(st.integers(0, 3))):
+        # The header, the counts and the ends are where readers differ.
+        place = data.draw(st.one_of(st.integers(0, len(altered) - 1), st.integers(64, min(72, len(altered) - 1))))
+        altered[place] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0x81, 0xFF, *altered[:4]]))
+    wire_bytes = bytes(altered) + data.draw(st.sampled_from([b"", b"", b"\0", b"\x80\0"]))
+    theirs = _read_by_solders(wire_bytes)
+    try:
+        ours = read_message(wire_bytes)
+    except InvalidRequest as refused:
+        assert theirs is None or "not a Solana transaction" not in refused.message
+        return
+    assert theirs is not None
+    assert ours.signed == to_bytes_versioned(theirs)
+    assert ours.keys == tuple(bytes(key) for key in theirs.account_keys)
+    assert ours.recent_blockhash == str(theirs.recent_blockhash)
+    assert [(each.program, each.data) for each in ours.instructions] == [
+        (str(theirs.account_keys[each.program_id_index]), bytes(each.data)) for each in theirs.instructions
+    ]
+    assert [(table.key, table.writable, table.readonly) for table in ours.tables] == [
+        (str(table.account_key), bytes(table.writable_indexes), bytes(table.readonly_indexes))
+        for table in getattr(theirs, "address_table_lookups", ())
+    ]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
-from keystead.chains.interface_formats import check_idl
+from keystead.chains.solana.idl import check_idl
 from keystead.chains.solana.interfaces import parsed_instruction
 
 KEY = Pubkey(b"\x05" * 32)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-import coincurve
 import pytest
 from bip_utils import TrxAddrDecoder
 from hypothesis import given, settings
@@ -17,6 +17,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.tron.messages import write
 from keystead.chains.tron.transaction import parse_tron
 from tests.chains.signing_vectors import SIGNING, account, party
+from tests.support import secp256k1
 
 (VECTOR,) = SIGNING["tronTransactions"]
 PRIVATE_KEY, SIGNER = account(VECTOR["signWith"])
@@ -25,7 +26,7 @@ WRITTEN: dict[str, dict[str, Any]] = {row["id"]: row for row in TRONWEB["transac
 
 
 def signed(messages: tuple[bytes, ...]) -> list[Signature]:
-    made = [coincurve.PrivateKey(PRIVATE_KEY).sign_recoverable(message, hasher=None) for message in messages]
+    made = [secp256k1.sign_recoverable(PRIVATE_KEY, message) for message in messages]
     return [Signature(one[:32], one[32:64], one[64]) for one in made]
 
 
@@ -217,5 +218,5 @@ def test_altered_bytes_are_refused_or_signed_as_they_are(raw_data_hex: str, data
     signatures = signed(parsed.messages)
     assert unsigned in parsed.assemble(signatures)
     recoverable = signatures[0].r + signatures[0].s + bytes([signatures[0].v])
-    recovered = coincurve.PublicKey.from_signature_and_message(recoverable, unsigned)
-    assert recovered.format() == SIGNER.compressed
+    digest = hashlib.sha256(unsigned).digest()
+    assert secp256k1.recovered(recoverable, digest) == SIGNER.compressed

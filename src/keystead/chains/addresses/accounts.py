@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from keystead.api.keccak import keccak256
 from keystead.chains.addresses.bitcoin import hash160
 from keystead.chains.addresses.text import base58, base58check, bech32, bech32m, crc16, eip55
 from keystead.chains.curves import PublicKey
+from keystead.primitives.keccak import keccak256
 
 _STELLAR_ACCOUNT = bytes([6 << 3])
 _SPARK_IDENTITY_KEY = b"\x0a\x21"  # field 1 of a protobuf message, 33 bytes

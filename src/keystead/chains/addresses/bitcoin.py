@@ -15,6 +15,7 @@ from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.text import RIPPLE_ALPHABET, base58check, segwit
 from keystead.chains.curves import PublicKey
 from keystead.chains.taproot import taproot_public_key
+from keystead.primitives.ripemd160 import ripemd160
 
 _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"
@@ -38,9 +39,7 @@ NETWORKS: Final[Mapping[str, Network]] = {
 
 def hash160(data: bytes) -> bytes:
     """RIPEMD-160 of SHA-256, 20 bytes."""
-    from Crypto.Hash import RIPEMD160  # OpenSSL keeps it among its legacy algorithms, which may be absent
-
-    return bytes(RIPEMD160.new(hashlib.sha256(data).digest()).digest())
+    return ripemd160(hashlib.sha256(data).digest())
 
 
 def single_key_script(compressed: bytes) -> bytes:

@@ -10,7 +10,7 @@ import binascii
 import hashlib
 from typing import Final
 
-from keystead.api.keccak import keccak256
+from keystead.primitives.keccak import keccak256
 
 BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 RIPPLE_ALPHABET: Final = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
@@ -30,6 +30,21 @@ def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
         number, digit = divmod(number, 58)
         digits = alphabet[digit] + digits
     return alphabet[0] * (len(data) - len(data.lstrip(b"\0"))) + digits
+
+
+def base58_decoded(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
+    """The bytes of base 58 without checksum; None for other letters, and for more than `bytes_max` bytes."""
+    if len(text) > bytes_max * 7 // 5 + 1:  # a letter carries less than six bits: 256 is 58 to the power of 1.37
+        return None
+    number = 0
+    for letter in text:
+        digit = alphabet.find(letter)
+        if digit < 0:
+            return None
+        number = number * 58 + digit
+    zeros = len(text) - len(text.lstrip(alphabet[0]))
+    data = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)
+    return data if len(data) <= bytes_max else None
 
 
 def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from keystead.api.enums import AddressFormat
-from keystead.api.keccak import keccak256
 from keystead.chains.addresses.formats import address as address_of
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.transaction import Party, unparsable
+from keystead.primitives.keccak import keccak256
 
 SELECTOR_BYTES: Final = 4
 """Of calldata, the first four name the function: keccak-256 of its signature."""

@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import Curve
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.contract_calls import call_facts
+from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
@@ -156,7 +156,7 @@ def _describe(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Descri
     }
     if to not in interfaces:
         return Description({"eth": {"tx": tx}})
-    call = call_facts(interfaces[to], fields["data"])
+    call = ContractAbi(interfaces[to]).call(fields["data"])
     if call is None:
         return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
     return Description({"eth": {"tx": {**tx, **call}}})

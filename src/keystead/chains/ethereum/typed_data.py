@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.errors import InvalidRequest
-from keystead.api.keccak import keccak256
+from keystead.primitives.keccak import keccak256
 
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from keystead.chains.interface_formats import IdlGeneric, IdlType
+from keystead.chains.addresses.text import base58
+from keystead.chains.solana.idl import IdlGeneric, IdlType
 
 _VALUES_MAX: Final = 4096
 """Values read from one instruction. Its bytes bound all values but those that take none, such as empty structs."""
@@ -210,9 +211,7 @@ class _Reader:
             case "bool":
                 return self._flag()
             case "publicKey" | "pubkey":
-                from solders.pubkey import Pubkey
-
-                return str(Pubkey(self._take(32)))
+                return base58(self._take(32))
             case "bytes":
                 return self._take(self._unsigned(4)).hex()
             case "string":

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from keystead.chains.interface_formats import Idl, IdlAccount, IdlInstruction, IdlType, read_idl
 from keystead.chains.solana.borsh import read_arguments
+from keystead.chains.solana.idl import Idl, IdlAccount, IdlInstruction, IdlType, read_idl
 
 
 def parsed_instruction(interface: str, data: bytes, accounts: Sequence[str]) -> dict[str, Any] | None:

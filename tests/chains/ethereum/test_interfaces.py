@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+import eth_abi.abi
 import pytest
+from eth_abi import grammar
 from eth_abi.abi import encode
+from eth_abi.exceptions import DecodingError
+from eth_abi.tools._strategies import get_abi_strategy
 from eth_hash.auto import keccak
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from keystead.chains.ethereum.contract_calls import call_facts
-from keystead.chains.interface_formats import check_abi
+from keystead.chains.ethereum.abi import NESTING_MAX
+from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
 from tests.chains.ethereum.test_ethereum import mutated
 from tests.support.hanging import not_hanging
 
 ALICE = "0x" + "a1" * 20
+
+
+def call_facts(text: str, calldata: bytes) -> Mapping[str, Any] | None:
+    return ContractAbi(text).call(calldata)
 
 
 def parameter(kind: str, name: str = "x", *components: Any) -> dict[str, Any]:
@@ -92,12 +104,6 @@ VALUES: list[tuple[str, list[dict[str, Any]], list[Any], dict[str, Any]]] = [
         [(("deep",),)],
         {"x": [["deep"]]},
     ),
-    (
-        "a name that is used twice",
-        [parameter("bool"), parameter("bool"), parameter("bool", "y")],
-        [True] * 3,
-        {"y": True},
-    ),
     ("no name", [parameter("bool", ""), parameter("bool", "y")], [True, False], {"y": False}),
 ]
 
@@ -118,14 +124,33 @@ def test_values(name: str, inputs: list[Any], values: list[Any], seen: dict[str,
     assert found["contract_call_args"] == seen
 
 
-def test_two_functions_of_one_selector_name_neither() -> None:
+def test_two_functions_of_one_selector_are_not_told_apart() -> None:
     one, other = "gasprice_bit_ether(int128)", "transferFrom(address,address,uint256)"
     assert selector(one) == selector(other)
     both = abi(
         function("transferFrom", parameter("address"), parameter("address", "y"), parameter("uint256", "z")),
         function("gasprice_bit_ether", parameter("int128")),
     )
-    assert call_facts(both, selector(one) + words(1, 2, 3)) == {}
+    assert call_facts(both, selector(one) + words(1, 2, 3)) is None
+
+
+AMBIGUOUS = [
+    ("other names", [parameter("address", "to"), parameter("address", "from")], None),
+    ("one other name", [parameter("address", "to"), parameter("address", "b")], None),
+    ("the same once more", [parameter("address", "a"), parameter("address", "b")], {"a", "b"}),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "seen"), AMBIGUOUS, ids=[name for name, *_ in AMBIGUOUS])
+def test_one_signature_twice(name: str, inputs: list[Any], seen: set[str] | None) -> None:
+    first = function("move", parameter("address", "a"), parameter("address", "b"))
+    found = call_facts(abi(first, function("move", *inputs)), selector("move(address,address)") + words(1, 2))
+    assert seen == (None if found is None else set(found["contract_call_args"]))
+
+
+def test_two_arguments_of_one_name_are_not_told_apart() -> None:
+    twice = abi(function("f", parameter("bool"), parameter("bool")))
+    assert call_facts(twice, selector("f(bool,bool)") + words(1, 0)) is None
 
 
 WORD = 32
@@ -171,10 +196,114 @@ def test_a_list_of_nothing_has_no_length_to_bound() -> None:
 
 def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
     deep = parameter("uint256")
-    for _ in range(30):
+    for _ in range(NESTING_MAX):
         deep = parameter("tuple", "x", deep)
-    signature = f"f({'(' * 30}uint256{')' * 30})"
-    assert call_facts(abi(function("f", deep)), selector(signature) + words(1)) is None
+    signature = f"f({'(' * NESTING_MAX}uint256{')' * NESTING_MAX})"
+    with not_hanging():
+        found = call_facts(abi(function("f", deep)), selector(signature) + words(1))
+    assert found is not None
+    value = found["contract_call_args"]["x"]
+    for _ in range(NESTING_MAX):
+        (value,) = value
+    assert value == 1
+
+
+def test_pointers_that_share_one_value_are_charged_each_time() -> None:
+    """The attack: 0.12 MB of calldata describe 0.1 GB."""
+    count = 1_900
+    arguments = words(32, count, *[count * WORD] * count, count, *[2**200] * count)
+    tracemalloc.start()
+    try:
+        text, call = abi(function("f", parameter("uint256[][]"))), selector("f(uint256[][])") + arguments
+        assert call_facts(text, call) is None
+        assert tracemalloc.get_traced_memory()[1] < 40 * len(arguments)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_few_shared_values_are_read() -> None:
+    arguments = words(32, 3, 96, 96, 96, 0)
+    found = call_facts(abi(function("f", parameter("bytes[]"))), selector("f(bytes[])") + arguments)
+    assert found is not None
+    assert found["contract_call_args"] == {"x": ["0x", "0x", "0x"]}
+
+
+# Compared with eth-abi
+
+elementary = st.one_of(
+    st.sampled_from(["bool", "address", "bytes", "string", "function", "fixed128x18", "ufixed8x1"]),
+    st.builds("{}int{}".format, st.sampled_from(["", "u"]), st.sampled_from([8, 16, 24, 128, 248, 256])),
+    st.builds("bytes{}".format, st.integers(1, 32)),
+)
+
+
+def _tuple(members: list[str]) -> str:
+    return f"({','.join(members)})"
+
+
+kinds = st.recursive(
+    elementary,
+    lambda inner: st.one_of(
+        st.builds("{}[]".format, inner),
+        st.builds("{}[{}]".format, inner, st.integers(1, 3)),
+        st.lists(inner, min_size=1, max_size=3).map(_tuple),
+    ),
+    max_leaves=6,
+)
+
+
+def as_parameter(kind: str) -> dict[str, Any]:
+    """What an ABI has for a type as eth-abi writes it."""
+    parsed = grammar.parse(kind)
+    if not isinstance(parsed, grammar.TupleType):
+        return parameter(kind)
+    dimensions = "".join(f"[{size[0] if size else ''}]" for size in parsed.arrlist or ())
+    return parameter("tuple" + dimensions, "x", *(as_parameter(one.to_type_str()) for one in parsed.components))
+
+
+def plain(value: Any) -> Any:
+    match value:
+        case bytes():
+            return "0x" + value.hex()
+        case tuple() | list():
+            return [plain(item) for item in value]
+        case Decimal():
+            return f"{value:f}"
+        case _:
+            return value
+
+
+def theirs(kind: str, arguments: bytes) -> Any:
+    """What eth-abi reads; None if it refuses."""
+    try:
+        return plain(eth_abi.abi.decode([kind], arguments)[0])
+    except (DecodingError, OverflowError, UnicodeDecodeError):
+        return None
+
+
+def ours(kind: str, arguments: bytes) -> Any:
+    found = call_facts(abi(function("f", as_parameter(kind))), selector(f"f({kind})") + arguments)
+    return None if found is None else found["contract_call_args"]["x"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(kinds, st.data())
+def test_every_type_as_eth_abi_encodes_it(kind: str, data: st.DataObject) -> None:
+    arguments = encode([kind], [data.draw(get_abi_strategy(kind))])
+    found = ours(kind, arguments)
+    assert found is not None
+    assert found == theirs(kind, arguments)
+
+
+@settings(max_examples=400, deadline=None)
+@given(kinds, st.data())
+def test_what_is_read_from_altered_bytes_eth_abi_reads_alike(kind: str, data: st.DataObject) -> None:
+    arguments = bytearray(encode([kind], [data.draw(get_abi_strategy(kind))]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        altered = data.draw(st.sampled_from([0, 1, 2, 31, 32, 64, 0x80, 0xFF]))
+        arguments[data.draw(st.integers(0, len(arguments) - 1))] = altered
+    found = ours(kind, bytes(arguments))
+    assert found is None or found == theirs(kind, bytes(arguments))
 
 
 def test_mutated_arguments_are_read_or_not() -> None:

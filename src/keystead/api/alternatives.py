@@ -1,0 +1,75 @@
+"""What to use in place of an operation that this version does not answer: for the body of its refusal (501).
+
+Not here: which operations those are (the catalogue says), and the refusal itself (`server`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_LOG_IN = (
+    "a passkey or an API key stamps every request itself; a passkey may also give the application an expiring key "
+    "of its own (create_api_keys with expirationSeconds)"
+)
+_RECOVER = "somebody whom the rules allow gives the user a new credential: create_authenticators or create_api_keys"
+_SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
+_ASK_A_NODE = "ask a node of the chain"
+_FOLLOW = "ask list_activities from time to time"
+_LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this server"
+
+_ALTERNATIVES: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "create_read_only_session",
+            "create_read_write_session",
+            "email_auth",
+            "init_otp",
+            "init_otp_auth",
+            "oauth",
+            "oauth2_authenticate",
+            "oauth_login",
+            "otp_auth",
+            "otp_login",
+            "stamp_login",
+            "verify_otp",
+        ),
+        _LOG_IN,
+    ),
+    **dict.fromkeys(("init_user_email_recovery", "recover_user"), _RECOVER),
+    **dict.fromkeys(
+        (
+            "eth_send_raw_transaction",
+            "eth_send_transaction",
+            "eth_undelegate_7702",
+            "get_send_transaction_status",
+            "sol_send_transaction",
+        ),
+        _SEND,
+    ),
+    **dict.fromkeys(
+        (
+            "get_gas_usage",
+            "get_nonces",
+            "get_wallet_address_balances",
+            "list_eth_transaction_history",
+            "list_sol_transaction_history",
+        ),
+        _ASK_A_NODE,
+    ),
+    **dict.fromkeys(("create_webhook_endpoint", "list_webhook_endpoints"), _FOLLOW),
+    **dict.fromkeys(("get_ip_allowlist", "set_ip_allowlist"), _LIMIT_ADDRESSES),
+    "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
+    "create_session_profile": "write a policy for the user: create_policy",
+}
+"""By operation. Operations of products of the public service have none: swaps, on-ramps, Earn, TVC, Spark."""
+
+
+def not_implemented(operation: str) -> str:
+    """The text of the refusal of an operation of the public schema, by its name: what to use instead, if any."""
+    text = f"{operation} is not implemented by this version of Keystead"
+    alternative = _ALTERNATIVES.get(operation)
+    return f"{text}; instead: {alternative}" if alternative else f"{text}; docs/coverage.md lists what is"
+
+
+def operations_with_an_alternative() -> frozenset[str]:
+    return frozenset(_ALTERNATIVES)

@@ -1,0 +1,282 @@
+"""Solidity's ABI encoding: from the types of an interface to strict decoding of arguments, at a bounded cost.
+
+Here: types as values, and reading bytes by them. Each byte may be read a fixed number of times on average, so that
+pointers to the same bytes cannot make much of little. Not here: functions and selectors (`interfaces`).
+
+Source: the contract ABI specification of Solidity. Read strictly: padding is zero, integers are in their range,
+pointers point behind the head they are in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias, assert_never
+
+import msgspec
+
+WORD: Final = 32
+NESTING_MAX: Final = 32
+"""Of tuples and arrays in one another."""
+
+STATIC_BYTES_MAX: Final = 1_048_576
+"""Of a value of a fixed size. No calldata is as long, so that a larger type describes nothing."""
+
+READS_PER_BYTE: Final = 4
+"""How often each byte of the arguments may be read on average. Few encoders let pointers share equal values."""
+
+_INTEGER = re.compile(r"(u?)int([1-9][0-9]{0,2})?\Z")
+_FIXED = re.compile(r"(u?)fixed(?:([1-9][0-9]{0,2})x([1-9][0-9]?))?\Z")
+_BYTES = re.compile(r"bytes([1-9][0-9]?)\Z")
+_DIMENSION = re.compile(r"\[([1-9][0-9]{0,6})?\]")
+_ITEM = re.compile(r"[a-z0-9]{1,20}")
+
+
+class NotAbiType(ValueError):
+    """A type that the ABI does not have, or that no calldata can hold. The message says why."""
+
+
+class NotDecodable(ValueError):
+    """The arguments are not an encoding of the types, or would be read too often."""
+
+
+class Integer(msgspec.Struct, frozen=True):
+    bits: int
+    signed: bool
+
+
+class Fixed(msgspec.Struct, frozen=True):
+    """A fixed-point number: an integer of so many bits, divided by ten to the power of `places`."""
+
+    bits: int
+    signed: bool
+    places: int
+
+
+class Bool(msgspec.Struct, frozen=True):
+    pass
+
+
+class Address(msgspec.Struct, frozen=True):
+    pass
+
+
+class FixedBytes(msgspec.Struct, frozen=True):
+    size: int
+
+
+class Bytes(msgspec.Struct, frozen=True):
+    pass
+
+
+class String(msgspec.Struct, frozen=True):
+    pass
+
+
+class Array(msgspec.Struct, frozen=True):
+    """`size` is None for an array whose length is in the calldata."""
+
+    item: AbiType
+    size: int | None
+    static_bytes: int | None
+
+
+class Tuple(msgspec.Struct, frozen=True):
+    members: tuple[AbiType, ...]
+    static_bytes: int | None
+
+
+AbiType: TypeAlias = "Integer | Fixed | Bool | Address | FixedBytes | Bytes | String | Array | Tuple"
+
+
+def static_bytes(kind: AbiType) -> int | None:
+    """How many bytes a value has where it stands; None for a type whose values are behind a pointer."""
+    match kind:
+        case Integer() | Fixed() | Bool() | Address() | FixedBytes():
+            return WORD
+        case Bytes() | String():
+            return None
+        case Array() | Tuple():
+            return kind.static_bytes
+        case _:
+            assert_never(kind)
+
+
+def _head_bytes(kind: AbiType) -> int:
+    size = static_bytes(kind)
+    return WORD if size is None else size
+
+
+def elementary(word: str) -> AbiType | None:
+    """The elementary type of this name; None for another word."""
+    match word:
+        case "bool":
+            return Bool()
+        case "address":
+            return Address()
+        case "bytes":
+            return Bytes()
+        case "string":
+            return String()
+        case "function":  # an address and a selector
+            return FixedBytes(24)
+    if number := _INTEGER.match(word):
+        bits = int(number[2] or 256)
+        return Integer(bits, not number[1]) if bits % 8 == 0 and bits <= 256 else None
+    if number := _FIXED.match(word):
+        bits, places = int(number[2] or 128), int(number[3] or 18)
+        return Fixed(bits, not number[1], places) if bits % 8 == 0 and bits <= 256 and places <= 80 else None
+    if octets := _BYTES.match(word):
+        size = int(octets[1])
+        return FixedBytes(size) if size <= WORD else None
+    return None
+
+
+def split_dimensions(written: str) -> tuple[str, list[int | None]]:
+    """The item of a type as it is written, and its array dimensions, the innermost first: `tuple[2][]` is `tuple`,
+    [2, None]. Raises NotAbiType."""
+    item = _ITEM.match(written)
+    at = item.end() if item else 0
+    dimensions: list[int | None] = []
+    while item and (dimension := _DIMENSION.match(written, at)):
+        dimensions.append(int(dimension[1]) if dimension[1] else None)
+        at = dimension.end()
+        if len(dimensions) > NESTING_MAX:
+            raise NotAbiType(f"unknown type {written[:100]!r}: arrays are nested more than {NESTING_MAX} deep")
+    if item is None or at != len(written):
+        raise NotAbiType(f"unknown type {written[:100]!r}")
+    return item[0], dimensions
+
+
+def array_of(item: AbiType, size: int | None) -> Array:
+    """Raises NotAbiType for a fixed size that no calldata can hold."""
+    if size is None:
+        return Array(item, None, None)
+    _require_possible(size * _head_bytes(item))
+    inline = static_bytes(item)
+    return Array(item, size, None if inline is None else size * inline)
+
+
+def tuple_of(members: Sequence[AbiType]) -> Tuple:
+    """Raises NotAbiType for a size that no calldata can hold."""
+    _require_possible(sum(map(_head_bytes, members)))
+    sizes = [static_bytes(member) for member in members]
+    inline = [size for size in sizes if size is not None]
+    return Tuple(tuple(members), sum(inline) if len(inline) == len(sizes) else None)
+
+
+def _require_possible(size: int) -> None:
+    if size > STATIC_BYTES_MAX:
+        raise NotAbiType(f"a type whose values have {size} bytes; at most {STATIC_BYTES_MAX} are possible")
+
+
+def decode(kind: Tuple, data: bytes) -> list[Any]:
+    """The arguments of a function, encoded from the beginning of `data`. Bytes behind them are ignored.
+
+    Integers are int, addresses and bytes `0x` and hex digits in lower case, fixed-point numbers their decimal text,
+    arrays and tuples lists. Raises NotDecodable.
+    """
+    return _Decoder(data).sequence(kind.members, 0)
+
+
+class _Decoder:
+    """Reads values from `data`, each at its place, and counts what it reads."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._left = len(data) * READS_PER_BYTE
+
+    def _take(self, at: int, size: int) -> bytes:
+        if at + size > len(self._data):
+            raise NotDecodable(f"ends at byte {len(self._data)}, but {size} bytes were to come at {at}")
+        self._left -= size
+        if self._left < 0:
+            raise NotDecodable("pointers share what they point to too often")
+        return self._data[at : at + size]
+
+    def _number(self, at: int) -> int:
+        return int.from_bytes(self._take(at, WORD))
+
+    def read(self, kind: AbiType, at: int) -> Any:
+        """The value that begins at this byte: pointers to it have been followed."""
+        match kind:
+            case Integer():
+                return self._integer(kind.bits, kind.signed, at)
+            case Fixed():
+                return _decimal(self._integer(kind.bits, kind.signed, at), kind.places)
+            case Bool():
+                return self._integer(1, signed=False, at=at) == 1
+            case Address():
+                return f"0x{self._integer(160, signed=False, at=at):040x}"
+            case FixedBytes():
+                return "0x" + _unpadded(self._take(at, WORD), kind.size).hex()
+            case Bytes():
+                return "0x" + self._sized(at).hex()
+            case String():
+                try:
+                    return self._sized(at).decode()
+                except UnicodeDecodeError:
+                    raise NotDecodable("a string is not UTF-8") from None
+            case Array():
+                return self._array(kind, at)
+            case Tuple():
+                return self._tuple(kind, at)
+            case _:
+                assert_never(kind)
+
+    def _tuple(self, kind: Tuple, at: int) -> list[Any]:
+        if not kind.members:
+            # It has no bytes: an array of a trillion of them fits in one number.
+            raise NotDecodable("a tuple without members")
+        return self.sequence(kind.members, at)
+
+    def _array(self, kind: Array, at: int) -> list[Any]:
+        size = kind.size
+        if size is None:
+            size, at = self._number(at), at + WORD
+        if size * max(_head_bytes(kind.item), 1) > len(self._data) - at:
+            raise NotDecodable(f"an array of {size} items is longer than what is left")
+        return self.sequence([kind.item] * size, at)
+
+    def sequence(self, kinds: Sequence[AbiType], begin: int) -> list[Any]:
+        """Values whose head begins at a byte; pointers in the head count from there."""
+        head_end = begin + sum(map(_head_bytes, kinds))
+        values, at = [], begin
+        for kind in kinds:
+            size = static_bytes(kind)
+            if size is None:
+                place = begin + self._number(at)
+                if place < head_end:
+                    raise NotDecodable("a pointer into the head that it is in")
+                values.append(self.read(kind, place))
+                at += WORD
+            else:
+                values.append(self.read(kind, at))
+                at += size
+        return values
+
+    def _integer(self, bits: int, signed: bool, at: int) -> int:
+        number = int.from_bytes(self._take(at, WORD), signed=signed)
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+        if not low <= number < high:
+            raise NotDecodable(f"a number beyond {bits} bits")
+        return number
+
+    def _sized(self, at: int) -> bytes:
+        size = self._number(at)
+        if size > len(self._data):
+            raise NotDecodable("a length beyond the end")
+        return _unpadded(self._take(at + WORD, -(-size // WORD) * WORD), size)
+
+
+def _unpadded(data: bytes, size: int) -> bytes:
+    if any(data[size:]):
+        raise NotDecodable("padding that is not zero")
+    return data[:size]
+
+
+def _decimal(number: int, places: int) -> str:
+    """The shortest decimal text: -1.5, 20."""
+    whole, fraction = divmod(abs(number), 10**places)
+    digits = f"{fraction:0{places}d}".rstrip("0")
+    return f"{'-' if number < 0 else ''}{whole}{'.' if digits else ''}{digits}"

@@ -1,0 +1,158 @@
+"""Contract ABIs: is a text one, and which function does calldata call, with which arguments.
+
+Here: the entries of an ABI, selectors, the keywords of a call. Not here: how arguments are encoded (`abi`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from keystead.chains.ethereum.abi import (
+    NESTING_MAX,
+    AbiType,
+    NotAbiType,
+    NotDecodable,
+    Tuple,
+    array_of,
+    decode,
+    elementary,
+    split_dimensions,
+    tuple_of,
+)
+from keystead.chains.ethereum.envelope import SELECTOR_BYTES, hex_text
+from keystead.chains.interface_text import read_json, refused_interface
+from keystead.primitives.keccak import keccak256
+
+ENTRIES_MAX: Final = 5_000
+"""Functions, events and so on of one ABI. Compiled contracts have some hundreds at most."""
+
+_WHAT = "an Ethereum ABI"
+
+
+class AbiParameter(msgspec.Struct, frozen=True, gc=False):
+    """An input or output. `components` are the members of a tuple."""
+
+    type: str
+    name: str = ""
+    components: tuple[AbiParameter, ...] = ()
+
+
+class AbiEntry(msgspec.Struct, frozen=True, gc=False):
+    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent."""
+
+    type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
+    name: str = ""
+    inputs: tuple[AbiParameter, ...] = ()
+    outputs: tuple[AbiParameter, ...] = ()
+
+
+_ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
+
+
+def check_abi(text: str) -> None:
+    """Raise InvalidRequest unless the text is a JSON array of entries whose types the ABI has."""
+    entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
+    if len(entries) > ENTRIES_MAX:
+        raise refused_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
+    known: dict[str, AbiType] = {}
+    for index, entry in enumerate(entries):
+        if not entry.name and entry.type in ("function", "event", "error"):
+            raise refused_interface(_WHAT, f"entry {index}: a {entry.type} needs a `name`")
+        try:
+            for parameters in (entry.inputs, entry.outputs):
+                tuple_of([_type(parameter, known) for parameter in parameters])
+        except NotAbiType as refused:
+            raise refused_interface(_WHAT, f"entry {index} ({entry.name[:100]}): {refused}") from None
+
+
+def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) -> AbiType:
+    """Raises NotAbiType. `known`: elementary types by name, as they are met: nearly all parameters are of a few."""
+    if parameter.type in known:
+        return known[parameter.type]
+    item, dimensions = split_dimensions(parameter.type)
+    depth += len(dimensions)
+    if depth > NESTING_MAX:
+        raise NotAbiType(f"tuples and arrays are nested more than {NESTING_MAX} deep")
+    if item == "tuple":
+        kind: AbiType = tuple_of([_type(component, known, depth + 1) for component in parameter.components])
+    else:
+        plain = elementary(item)
+        if plain is None:
+            raise NotAbiType(f"unknown type {parameter.type[:100]!r}")
+        kind = known[item] = plain
+    for size in dimensions:
+        kind = array_of(kind, size)
+    return kind
+
+
+class ContractAbi:
+    """The functions of an uploaded ABI by selector. A selector that two different functions share is ambiguous."""
+
+    def __init__(self, text: str) -> None:
+        """`text` is one that `check_abi` has accepted."""
+        self._functions: dict[bytes, AbiEntry | None] = {}
+        for entry in _ABI.decode(text):
+            if entry.type == "function":
+                selector = keccak256(_signature(entry).encode())[:SELECTOR_BYTES]
+                known = self._functions.setdefault(selector, entry)
+                if known is not None and (known.name, known.inputs) != (entry.name, entry.inputs):
+                    self._functions[selector] = None
+
+    def call(self, calldata: bytes) -> Mapping[str, Any] | None:
+        """The keywords function_name, function_signature and contract_call_args of eth.tx.
+
+        None of them if the calldata names no function of the ABI. None if it names one and has no single exact
+        reading: the selector is ambiguous, two arguments have the same name, or they do not decode as the ABI says
+        or at a bounded cost. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are
+        left out.
+        """
+        selector = calldata[:SELECTOR_BYTES]
+        if selector not in self._functions:
+            return {}
+        function = self._functions[selector]
+        if function is None:
+            return None
+        names = [parameter.name for parameter in function.inputs if parameter.name]
+        if len(set(names)) != len(names):
+            return None
+        try:
+            values = decode(_arguments(function), calldata[SELECTOR_BYTES:])
+        except NotDecodable:
+            return None
+        return {
+            "function_name": function.name,
+            "function_signature": hex_text(selector),
+            "contract_call_args": {
+                parameter.name: value
+                for parameter, value in zip(function.inputs, values, strict=True)
+                if parameter.name
+            },
+        }
+
+
+def _arguments(function: AbiEntry) -> Tuple:
+    known: dict[str, AbiType] = {}
+    return tuple_of([_type(parameter, known) for parameter in function.inputs])
+
+
+def _signature(function: AbiEntry) -> str:
+    return f"{function.name}({','.join(map(_type_text, function.inputs))})"
+
+
+def _type_text(parameter: AbiParameter) -> str:
+    """The type as signatures write it: a tuple by its members, aliases in full."""
+    item, bracket, dimensions = parameter.type.partition("[")
+    if item == "tuple":
+        item = f"({','.join(map(_type_text, parameter.components))})"
+    return _FULL_NAMES.get(item, item) + bracket + dimensions
+
+
+_FULL_NAMES: Final[Mapping[str, str]] = {
+    "uint": "uint256",
+    "int": "int256",
+    "fixed": "fixed128x18",
+    "ufixed": "ufixed128x18",
+}

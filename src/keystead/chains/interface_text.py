@@ -1,0 +1,31 @@
+"""The text of a contract interface, ABI or IDL: strict JSON, and the refusal of a text that is neither.
+
+Here: what both formats share. Not here: what an ABI (`ethereum.interfaces`) or an IDL (`solana.idl`) is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.api.errors import InvalidRequest
+
+FIELD = "parameters.smartContractInterface"
+
+
+def refused_interface(what: str, why: str) -> InvalidRequest:
+    """The refusal of a text: `what` it should be, and why it is not."""
+    return InvalidRequest(f"invalid request body: field `{FIELD}`: not {what}: {why}")
+
+
+def read_json(decoder: msgspec.json.Decoder[Any], text: str, what: str) -> Any:
+    """The decoded text. Raises InvalidRequest."""
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as refused:
+        raise refused_interface(what, str(refused)) from None
+    except msgspec.DecodeError as refused:
+        raise InvalidRequest(f"invalid request body: field `{FIELD}`: not valid JSON: {refused}") from None
+    except RecursionError:
+        raise refused_interface(what, "nested too deeply") from None

@@ -1,0 +1,134 @@
+"""Instructions of the token programs, SPL Token and Token-2022: batches opened, transfers told.
+
+Here: which instructions they have, and the value that each moves where its data says it. Not here: what they call
+inside; the System Program (`transaction`).
+
+Source: `TokenInstruction` in the programs' public sources (solana-program/token and token-2022) of August 2026.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from keystead.chains.solana.message import Instruction
+from keystead.chains.transaction import unparsable
+
+SPL: Final = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+SPL_2022: Final = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+NATIVE_MINTS: Final = {
+    SPL: "So11111111111111111111111111111111111111112",
+    SPL_2022: "9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP",
+}
+"""The mint of wrapped lamports, by program."""
+
+_TRANSFER, _TRANSFER_CHECKED, _TRANSFER_FEE_EXTENSION = 3, 12, 26
+_CONFIDENTIAL_TRANSFER_EXTENSION, _WITHDRAW_EXCESS_LAMPORTS, _UNWRAP_LAMPORTS, _BATCH = 27, 38, 45, 255
+_TRANSFER_CHECKED_WITH_FEE = 1
+
+_KNOWN: Final = {
+    SPL: frozenset({*range(25), _WITHDRAW_EXCESS_LAMPORTS, _UNWRAP_LAMPORTS, _BATCH}),
+    SPL_2022: frozenset({*range(47), _BATCH}),
+}
+"""The first byte of each instruction. A later version of a program may move value by another: it is refused."""
+
+_KNOWN_BY_HASH: Final = frozenset(
+    bytes.fromhex(discriminator)
+    for discriminator in (
+        "d2e11ea258b84d8d",  # token metadata: initialize
+        "dde9312db5cadcc8",  # token metadata: update a field
+        "ea122038598d25b5",  # token metadata: remove a key
+        "d7e4a6e45464567b",  # token metadata: update the authority
+        "faa6b4fa0d0cb846",  # token metadata: emit
+        "79716c2736330004",  # token group: initialize a group
+        "6c25ab8ff81e126e",  # token group: update the group's maximum size
+        "a1695801edddd8cb",  # token group: update the authority
+        "9820deb0dfed7486",  # token group: initialize a member
+    )
+)
+"""Token-2022 has these too, by the first eight bytes of the SHA-256 of their names. They move no value."""
+
+_HIDDEN_AMOUNTS: Final = {7: "Transfer", 13: "TransferWithFee"}
+"""Of confidential transfers, what moves tokens to another account."""
+
+
+def expanded(instruction: Instruction) -> tuple[Instruction, ...]:
+    """The instruction itself, or those that a batch of a token program executes, in its place.
+
+    A batch is 0xff, then for each inner instruction: how many accounts it takes (one byte), the size of its data
+    (one byte), its data. Each takes the accounts that follow those of the one before. Raises InvalidRequest for a
+    batch that the program would refuse, for a batch in a batch, and for accounts that no inner instruction takes.
+    """
+    if instruction.program not in _KNOWN or instruction.data[:1] != bytes([_BATCH]):
+        return (instruction,)
+    data, accounts, at, used = instruction.data, instruction.accounts, 1, 0
+    inner: list[Instruction] = []
+    while at < len(data) or not inner:
+        if at + 2 > len(data) or at + 2 + data[at + 1] > len(data) or not data[at + 1]:
+            raise unparsable(f"a batch of the token program: inner instruction {len(inner)} is cut short or empty")
+        count, begin, end = data[at], at + 2, at + 2 + data[at + 1]
+        if used + count > len(accounts):
+            raise unparsable(f"a batch of the token program: inner instruction {len(inner)} lacks accounts")
+        if data[begin] == _BATCH:
+            raise unparsable("a batch of the token program has no batch in it")
+        inner.append(Instruction(instruction.program, accounts[used : used + count], data[begin:end]))
+        at, used = end, used + count
+    if used != len(accounts):
+        raise unparsable(f"a batch of the token program: {len(accounts) - used} accounts that no instruction takes")
+    return tuple(inner)
+
+
+def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
+    """An entry of `spl_transfers`; None for an instruction that is not a transfer.
+
+    Transfers are Transfer, TransferChecked, TransferCheckedWithFee, and UnwrapLamports of a stated amount, which
+    moves lamports out of a wrapped account. Behind the owner come the signers, if the owner is a multisig account.
+
+    Raises InvalidRequest for a transfer cut short, for what moves an amount that the data does not tell
+    (WithdrawExcessLamports, UnwrapLamports of everything, confidential transfers), and for an instruction that the
+    program does not have.
+    """
+    if instruction.program not in _KNOWN:
+        return None
+    data = instruction.data
+    _require_known(instruction.program, data)
+    first, second = data[0], data[1:2]
+    if first == _TRANSFER:
+        return _transfer(instruction, ["from", "to", "owner"], 1, 9)
+    if first == _TRANSFER_CHECKED:
+        return _transfer(instruction, ["from", "token_mint", "to", "owner"], 1, 10)
+    if first == _TRANSFER_FEE_EXTENSION and second == bytes([_TRANSFER_CHECKED_WITH_FEE]):
+        return _transfer(instruction, ["from", "token_mint", "to", "owner"], 2, 19)
+    if first == _UNWRAP_LAMPORTS:
+        if second != b"\x01":
+            raise unparsable(
+                "UnwrapLamports without an amount: policies cannot see how much it moves; state the amount"
+            )
+        native = {"token_mint": NATIVE_MINTS[instruction.program]}
+        return {**_transfer(instruction, ["from", "to", "owner"], 2, 10), **native}
+    if first == _WITHDRAW_EXCESS_LAMPORTS:
+        raise unparsable("WithdrawExcessLamports is not signed: policies cannot see how much it moves")
+    if first == _CONFIDENTIAL_TRANSFER_EXTENSION and second and second[0] in _HIDDEN_AMOUNTS:
+        name = _HIDDEN_AMOUNTS[second[0]]
+        raise unparsable(f"a confidential {name} is not signed: policies cannot see how much it moves")
+    return None
+
+
+def _require_known(program: str, data: bytes) -> None:
+    if data and data[0] in _KNOWN[program]:
+        return
+    if program == SPL_2022 and data[:8] in _KNOWN_BY_HASH:
+        return
+    raise unparsable(f"an instruction {data[:8].hex() or 'without data'} that the token program {program} lacks")
+
+
+def _transfer(instruction: Instruction, names: list[str], amount_at: int, size: int) -> dict[str, Any]:
+    """`names`: its accounts in order. The amount is 8 bytes, little-endian, in `size` bytes of data."""
+    data, keys = instruction.data, instruction.keys()
+    if len(data) < size or len(keys) < len(names):
+        raise unparsable(f"a token transfer of this kind needs {size} bytes of data and {len(names)} accounts")
+    return {
+        "token_mint": "",
+        **dict(zip(names, keys, strict=False)),
+        "amount": int.from_bytes(data[amount_at : amount_at + 8], "little"),
+        "signers": keys[len(names) :],
+    }

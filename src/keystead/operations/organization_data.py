@@ -1,0 +1,99 @@
+"""The whole organization in one answer, as get_organization gives it to clients that show an overview.
+
+Not here: the lists of one kind each, which stand with their subjects.
+"""
+
+from __future__ import annotations
+
+from keystead.api.enums import AccessType
+from keystead.api.parameters import QueryRequest
+from keystead.api.records import Policy, PrivateKey, Tag, Timestamp, User, Wallet, Wire
+from keystead.operations.declare import Reading, query
+from keystead.operations.organizations import Feature, Quorum
+from keystead.organizations.organization import Invitation
+
+
+class InvitationRecord(Wire, frozen=True):
+    """An invitation as the wire has it. `status` is always that of one that was made: none can be accepted here."""
+
+    invitation_id: str
+    receiver_user_name: str
+    receiver_email: str
+    receiver_user_tags: tuple[str, ...]
+    access_type: AccessType
+    status: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    sender_user_id: str
+
+
+class SmartContractInterfaceReference(Wire, frozen=True):
+    smart_contract_interface_id: str
+    smart_contract_address: str
+
+
+class OrganizationData(Wire, frozen=True):
+    """`tags` are of users and of private keys. The texts of contract interfaces are not in it."""
+
+    organization_id: str
+    name: str
+    users: tuple[User, ...]
+    policies: tuple[Policy, ...]
+    private_keys: tuple[PrivateKey, ...]
+    invitations: tuple[InvitationRecord, ...]
+    tags: tuple[Tag, ...]
+    root_quorum: Quorum
+    features: tuple[Feature, ...]
+    wallets: tuple[Wallet, ...]
+    smart_contract_interface_references: tuple[SmartContractInterfaceReference, ...]
+
+
+class GetOrganizationRequest(QueryRequest, frozen=True):
+    pass
+
+
+class GetOrganizationResponse(Wire, frozen=True):
+    organization_data: OrganizationData
+
+
+@query(of_version=True)
+def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganizationResponse:
+    """The organization with its users, policies, keys, wallets, tags, invitations, features and root quorum."""
+    organization = reading.organization
+    profile = organization.profile
+    return GetOrganizationResponse(
+        organization_data=OrganizationData(
+            organization_id=organization.id,
+            name=profile.name,
+            users=tuple(organization.users_in_order()),
+            policies=tuple(organization.policies_in_order()),
+            private_keys=tuple(organization.private_keys_in_order()),
+            invitations=tuple(
+                _invitation(organization.invitations[each]) for each in sorted(organization.invitations)
+            ),
+            tags=tuple(organization.tags_in_order()),
+            root_quorum=Quorum(threshold=profile.root_quorum.threshold, user_ids=profile.root_quorum.user_ids),
+            features=tuple(Feature(name=name, value=value) for name, value in profile.features.items()),
+            wallets=tuple(organization.wallets_in_order()),
+            smart_contract_interface_references=tuple(
+                SmartContractInterfaceReference(
+                    smart_contract_interface_id=interface.id, smart_contract_address=interface.address
+                )
+                for interface in organization.contract_interfaces_in_order()
+            ),
+        )
+    )
+
+
+def _invitation(invitation: Invitation) -> InvitationRecord:
+    return InvitationRecord(
+        invitation_id=invitation.id,
+        receiver_user_name=invitation.receiver_user_name,
+        receiver_email=invitation.receiver_user_email,
+        receiver_user_tags=invitation.receiver_user_tags,
+        access_type=invitation.access_type,
+        status="INVITATION_STATUS_CREATED",
+        created_at=invitation.created_at,
+        updated_at=invitation.created_at,
+        sender_user_id=invitation.sender_id,
+    )

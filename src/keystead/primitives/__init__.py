@@ -1,0 +1,4 @@
+"""Cryptographic functions that neither the standard library nor `cryptography` has: one module for each library.
+
+Here: Keccak-256, RIPEMD-160, the curve secp256k1. Not here: what is hashed or signed, and which key signs it.
+"""
