@@ -13,8 +13,9 @@ from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags

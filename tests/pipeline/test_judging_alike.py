@@ -17,7 +17,7 @@ from keystead.operations import CATALOGUE
 from keystead.operations.signing import SignRawPayloadIntentV2
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.organization import Organization, Record, Version, from_records
+from keystead.organizations.organization import Organization, Put, Record, Version, apply, from_records
 from keystead.pipeline import deciding
 from keystead.pipeline.activity import ActivityOperation, Proof
 from keystead.pipeline.deciding import Case, facts, judged
@@ -156,11 +156,9 @@ def test_as_if_judged_for_the_first_time(seed: int) -> None:
     cases = [random_case(chance) for _ in range(6)]
     for _ in range(20):
         # Users and the root quorum change, and the policies do not.
-        organization = replace(
-            organization,
-            users=organization.users.set("A", chance.choice(OTHER_ANAS)),
-            profile=replace(organization.profile, root_quorum=chance.choice(QUORUMS)),
-        )
+        quorum = replace(organization.profile, root_quorum=chance.choice(QUORUMS))
+        changes = [Put(chance.choice(OTHER_ANAS)), Put(quorum)]
+        organization = apply(organization, changes, organization.version)
         case, fail_closed = chance.choice(cases), chance.random() < 0.5
         case = replace(case, now_ms=chance.choice([NOW_MS, LATER_MS]))
         first = judge(facts(case, organization, fail_closed=fail_closed))
@@ -189,7 +187,6 @@ def heard(
 LASTING = {
     "allowed": [policy(0, Effect.ALLOW, "activity.action == 'SIGN'", is_user("A"))],
     "denied": [policy(0, Effect.ALLOW), policy(1, Effect.DENY, "wallet.id == 'W'")],
-    "by nobody": [],
     "by its key": [policy(0, Effect.ALLOW, "wallet_account.address == '0xA'")],
     "others fail": [policy(0, Effect.ALLOW, "private_key.id == 'K'"), policy(1, Effect.ALLOW)],
     "others are not asked for the time": [policy(0, Effect.DENY, "wallet.id == 'V'", time=BY_CRON)],
@@ -235,6 +232,6 @@ def test_heard_for_what_is_different(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     asked = [(organization, case) for case in (FIRST, *others)]
     profile = replace(organization.profile, root_quorum=QUORUMS[2])
-    changed = [replace(organization, users=organization.users.set("A", ana)) for ana in OTHER_ANAS[1:]]
-    asked += [(one, signing(proof("A"))) for one in (*changed, replace(organization, profile=profile))]
+    changed = [apply(organization, [Put(one)], organization.version) for one in (*OTHER_ANAS[1:], profile)]
+    asked += [(one, signing(proof("A"))) for one in changed]
     assert heard(monkeypatch, *asked) == list(range(len(asked)))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from keystead.organizations.organization import Organization, Put, Record, Version
-from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
+from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
 
@@ -151,7 +151,7 @@ def test_the_longest_unused_goes_first() -> None:
     async def run() -> None:
         organizations = [history()[0] for _ in range(3)]
         database = Database(*[[organization] for organization in organizations])
-        for limits in ({"organizations_max": 2}, {"bytes_max": 2 * estimated_bytes(organizations[0])}):
+        for limits in ({"organizations_max": 2}, {"bytes_max": 2 * organizations[0].bytes}):
             database.loads.clear()
             cache = cache_over(database, **limits)
             for number in (0, 1, 0, 2, 0, 1):

@@ -12,12 +12,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from keystead.api.records import ApiKey, Policy, PrivateKey, Tag, User, Wallet
-from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
-from keystead.organizations.kinds.contract_interfaces import ContractInterface
-from keystead.organizations.kinds.import_targets import ImportTarget
-from keystead.organizations.kinds.invitations import Invitation
-from keystead.organizations.kinds.passkeys import Passkey
+from keystead.api.records import ApiKey, User
+from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Record, Remove, records_of
 from keystead.organizations.record_kinds import RECORD_KINDS
@@ -158,9 +154,9 @@ def test_an_interface_goes_with_its_text(database: str) -> None:
             assert await store.commit(history.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
             # The last one comes and goes within one group.
             commits = [
-                history.step(removal(interfaces[0]), attachments=(RemovedInterfaceText(interfaces[0].id),)),
+                history.step(removal(interfaces[0]), attachments=(InterfaceText.removed(interfaces[0].id),)),
                 history.step(interfaces[2], attachments=(texts[2],)),
-                history.step(removal(interfaces[2]), attachments=(RemovedInterfaceText(interfaces[2].id),)),
+                history.step(removal(interfaces[2]), attachments=(InterfaceText.removed(interfaces[2].id),)),
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
             await assert_seen(database, history.head, store, other)
@@ -243,7 +239,7 @@ def test_what_is_dissolved_leaves_nothing_but_its_history(make_database: Callabl
             await other.organization(doomed.head.id)
             profile = replace(doomed.head.profile, deleted=True)
             last = doomed.step()
-            end = doomed.step(*removals(doomed.head), profile, attachments=(Dissolution(),))
+            end = doomed.step(*removals(doomed.head), profile, attachments=(RemovedOrganizationContents(),))
             outcomes = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
             assert outcomes == [COMMITTED] * 3
             await assert_seen(handle.url, doomed.head, store, other)

@@ -42,7 +42,7 @@ def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetAct
     now_ms = reading.now_ms
     return GetActivePoliciesResponse(
         statuses=tuple(
-            _status(reading.organization.id, policy, now_ms) for policy in reading.organization.policies_in_order()
+            _status(reading.organization.id, policy, now_ms) for policy in reading.organization.policies.in_order()
         ),
         evaluated_at_ms=str(now_ms),
     )

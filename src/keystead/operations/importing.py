@@ -20,7 +20,7 @@ from keystead.operations.wallets import check_new_wallet, keep_wallet
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.organizations.labels import check_unique
+from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.ports import ClientMessage
@@ -155,11 +155,8 @@ async def import_private_key(
     """Keep the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_room(1, execution.limits)
-    check_unique(
-        intent.private_key_name,
-        ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
-        "parameters.privateKeyName",
-    )
+    taken = organization.private_keys.labels()
+    PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
     made = await execution.signer.import_private_key(

@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
+from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.organization import Put, Remove
@@ -142,5 +142,5 @@ def delete_smart_contract_interface(
     return Outcome(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),
-        attachments=(RemovedInterfaceText(interface_id),),
+        attachments=(InterfaceText.removed(interface_id),),
     )

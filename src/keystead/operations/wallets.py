@@ -25,10 +25,10 @@ from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
     NewAccount,
-    RemovedWalletContents,
+    RemovedWalletAccounts,
     SealedSecret,
 )
-from keystead.organizations.labels import check_unique
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -175,7 +175,11 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome
     return Outcome(
         result=DeleteWalletsResult(wallet_ids=gone),
         changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
-        attachments=tuple(RemovedWalletContents(wallet_id) for wallet_id in gone),
+        attachments=tuple(
+            each
+            for wallet_id in gone
+            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+        ),
     )
 
 
@@ -208,5 +212,4 @@ def list_wallets(reading: Reading, _: ListWalletsRequest) -> ListWalletsResponse
 
 
 def _check_name_free(organization: Organization, name: str) -> None:
-    taken = ((wallet.wallet_name, wallet.wallet_id) for wallet in organization.wallets.values())
-    check_unique(name, taken, "parameters.walletName")
+    Wallets.check_label(name, organization.wallets.labels(), "parameters.walletName")

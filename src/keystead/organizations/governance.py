@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
+from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.users import check_credential
 
 
@@ -64,12 +64,9 @@ def dissolved(organization: Organization, *, without_export: bool) -> tuple[Chan
             f"{first} has not been exported; export every wallet and private key, or set "
             "`parameters.deleteWithoutExport`"
         )
-    removals: list[Change] = []
-    for record in records_of(organization):
-        if not isinstance(record, Profile | DataKey):
-            removals.append(Remove(type(record), organization.maps[type(record)].id_of(record)))
+    removed = [map_ for type_, map_ in organization.maps.items() if type_ not in (Profile, DataKey)]
     return (
-        *removals,
+        *[Remove(map_.record, id_) for map_ in removed for id_ in map_],
         Put(replace(organization.profile, deleted=True, root_quorum=RootQuorum(1, ()), features={})),
         Put(DataKey(Sealed("", b""))),
     )

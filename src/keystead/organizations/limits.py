@@ -1,7 +1,7 @@
 """How many records one organization may hold, and the error when there are too many.
 
-Here: a limit's declaration, the values in force. Not here: which limits there are: each record kind declares its own
-(`kinds`), and every limit is a setting of the server. Wallet accounts and activities are unbounded.
+Here: a limit's declaration, the values in force. Not here: which limits there are: each record kind declares
+its own (`kinds`), and every limit is a setting of the server. Wallet accounts and activities are unbounded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How much memory a value takes, from the sizes of CPython's objects.
 
-Here: `measured_bytes`. Not here: which values are counted (`record_map`), and what is done about it (`storage.cache`).
+Here: `measured_bytes`. Not here: which values are counted (`record_map`), and what is done about it
+(`storage.cache`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _POINTER = 8
 def measured_bytes(value: object) -> int:
     """The bytes of this value and everything it holds. Equal values have equal sizes.
 
-    None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each time.
-    Raises TypeError for a type that records do not hold.
+    None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
+    time. Raises TypeError for a type that records do not hold.
     """
     if isinstance(value, Enum | bool | None):
         return 0

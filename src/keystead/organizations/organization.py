@@ -50,9 +50,9 @@ Change = Put | Remove
 class Version(msgspec.Struct, frozen=True, order=True):
     """Which state of an organization: a number without gaps, and the evaluation that allowed the change to it.
 
-    The number alone would not tell two histories apart: a version that one process computed ahead of its commit, and
-    one that another process committed. Nor would the activity: two processes may execute the same one, each upon
-    a vote, with different results.
+    The number alone would not tell two histories apart: a version that one process computed ahead of its
+    commit, and one that another process committed. Nor would the activity: two processes may execute the same
+    one, each upon a vote, with different results.
     """
 
     number: int
@@ -163,8 +163,8 @@ def apply_unordered(organization: Organization, changes: Iterable[Change], versi
     """The organization after these changes, which were collected over several versions and are in no order.
 
     A removed record need not have been there. What an index holds may have passed from one record to another
-    meanwhile (an API key from one user to another): so the old state of every indexed record leaves before a new one
-    enters.
+    meanwhile (an API key from one user to another): so the old state of every indexed record leaves before a
+    new one enters.
     """
     removals: list[Change] = []
     puts: list[Change] = []

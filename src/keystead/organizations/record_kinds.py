@@ -1,6 +1,7 @@
 """The record kinds that there are: one line for each.
 
-Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), what it consists of (`record_map`).
+Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), what it consists of
+(`record_map`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """All records of one kind of one organization, as an immutable map; a subclass declares the kind.
 
-Here: what every kind has: its declaration, look-ups by id, limit, unique labels. Not here: the kinds (`kinds`, listed
-in `record_kinds`), and the organization (`organization`).
+Here: what every kind has: its declaration, look-ups by id, limit, unique labels. Not here: the kinds (`kinds`,
+listed in `record_kinds`), and the organization (`organization`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ENTRY_BYTES = 120
 class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     """The records of one kind by id. Subclass it to declare a kind, and list the subclass in `record_kinds`.
 
-    `word` is the kind in the database: it never changes. `record` is the type of the records, `id_field` the field
-    that holds a record's id; None for a kind of which an organization has one record. `limits` are the kind's limits;
-    the first is that of the records themselves. `label_field` is the field whose value is unique in an organization
-    (among records of an equal `label_scope`, where that field is given); `label_called` is how a refusal calls it.
-    `has_index` is true where `_indexed` and `_unindexed` keep further look-ups.
+    `word` is the kind in the database: it never changes. `record` is the type of the records, `id_field` the
+    field that holds a record's id; None for a kind of which an organization has one record. `limits` are the
+    kind's limits; the first is that of the records themselves. `label_field` is the field whose value is unique
+    in an organization (among records of an equal `label_scope`, where that field is given); `label_called` is
+    how a refusal calls it. `has_index` is true where `_indexed` and `_unindexed` keep further look-ups.
 
     `bytes` is the memory that the records take, measured.
     """

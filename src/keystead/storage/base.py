@@ -20,6 +20,7 @@ from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.arrivals import Arrivals, Coming
 from keystead.pipeline.store import Commit, CommitOutcome, Held, Page
@@ -49,9 +50,10 @@ class DatabaseStore(ABC):
     Every method raises Unavailable while the database does not answer, and works again once it does.
     """
 
-    def __init__(self, reads: Reads, limits: CacheLimits) -> None:
+    def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         self._reads = reads
-        self._cache = OrganizationCache(self, limits)
+        self._records = rows.RecordReader(kinds)
+        self._cache = OrganizationCache(self, limits, kinds)
         self._arrivals = Arrivals(self._hand_in)
 
     # What an engine adds.
@@ -101,7 +103,7 @@ class DatabaseStore(ABC):
         if not found:
             return None
         number, changed_by = found[0][:2]
-        changes = [rows.change_from(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
+        changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
         return ChangedSince(Version(number, changed_by), changes)
 
     # Commits.
@@ -135,7 +137,7 @@ class DatabaseStore(ABC):
         False, changing nothing, if the instance was founded before, by whichever process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        founding = rows.of_founding(organization, attachments, lookups, named)
+        founding = rows.of_bootstrap(organization, attachments, lookups, named)
         outcome = await self._promise(_promised(organization.id, founding, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
@@ -340,7 +342,7 @@ class DatabaseStore(ABC):
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
         swap = SettingSwap(name, before, after)
-        written = WriteSet([], [], setting_swap=swap)
+        written = WriteSet(setting_swap=swap)
         return await self._promise(_promised("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:

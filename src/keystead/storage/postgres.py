@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 
 from keystead.organizations.organization import Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.storage.base import DatabaseStore, unavailable
 from keystead.storage.cache import CacheLimits
 from keystead.storage.postgres_committer import PostgresCommitter
@@ -31,9 +32,9 @@ _HOLD_CONNECTIONS = 2
 class PostgresStore(DatabaseStore):
     """Uses at most twelve connections: four to commit, six to read, two to hold organizations."""
 
-    def __init__(self, url: str, limits: CacheLimits, *, timeout_s: float) -> None:
+    def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements()
-        super().__init__(statements.reads, limits)
+        super().__init__(statements.reads, limits, kinds)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_COMMIT_LANES, timeout_s=timeout_s, lost=self._cache.clear)
         self._holders = Connections(url, size=_HOLD_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)

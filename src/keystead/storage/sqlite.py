@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from keystead.organizations.organization import Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.storage.base import DatabaseStore, NotMigrated, unavailable
 from keystead.storage.cache import CacheLimits
 from keystead.storage.promises import Hold, Pending, Settled
@@ -30,9 +31,9 @@ _READ_LOCK_WAIT_S = 1.0
 
 
 class SqliteStore(DatabaseStore):
-    def __init__(self, path: Path, limits: CacheLimits, *, lock_wait_s: float) -> None:
+    def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
         statements = sqlite_statements()
-        super().__init__(statements.reads, limits)
+        super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None

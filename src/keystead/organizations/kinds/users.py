@@ -46,8 +46,8 @@ _HOLDER_BYTES = 180
 
 
 class Users(RecordMap[User], frozen=True):
-    """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a passkey's
-    credential id to its user's id and the passkey, `authenticators` an authenticator's id to it."""
+    """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a
+    passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it."""
 
     word = "user"
     record = User
