@@ -17,6 +17,7 @@ from bench.rows import Batch, write
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.identifiers import new_id
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote
+from keystead.organizations.organization import Version
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit
 from keystead.storage.rows import of_commit
@@ -112,7 +113,11 @@ def _rows(organization_id: str, user: User, id_: str, number: int) -> Batch:
         created_at_ms=made_at_ms,
         updated_at_ms=made_at_ms,
     )
-    return of_commit(Commit(organization_id=organization_id, activity=activity, evaluations=(evaluation,))).rows
+    return of_commit(
+        Commit(
+            organization_id=organization_id, decided_on=Version(1, ""), activity=activity, evaluations=(evaluation,)
+        )
+    ).rows
 
 
 def _asked(type_: str, number: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -1,11 +1,13 @@
 """A steady load on one organization at one process, and single requests at another: none is refused for losing.
 
-Both are services in this process, on one database, with their signer here: nothing is left to chance but the order.
+On PostgreSQL, since one process serves a SQLite file. Both are services in this process, on one database, with
+their signer here: nothing is left to chance but the order.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,20 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.signer.local import LocalSigner
+from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, unique
 from tests.support.in_process import serving
-from tests.support.servers import Installation
+from tests.support.servers import Installation, bootstrap_installation
 
 DECIDING_S = 0.01
 """About what a wallet's creation takes in production. Committing is faster."""
+
+
+@pytest.fixture
+def postgres_installation(make_postgres: MakeDatabase) -> Iterator[Installation]:
+    installation = bootstrap_installation(make_postgres())
+    yield installation
+    installation.database.close()
 
 
 @pytest.fixture
@@ -34,7 +44,8 @@ def slow_signer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("slow_signer")
-def test_single_requests_beside_a_steady_load(installation: Installation, tmp_path: Path) -> None:
+def test_single_requests_beside_a_steady_load(postgres_installation: Installation, tmp_path: Path) -> None:
+    installation = postgres_installation
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
     over = asyncio.Event()

@@ -28,7 +28,7 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
-from keystead.storage.groups import Group
+from keystead.storage.batch import Batch
 from keystead.storage.sqlite_writer import SqliteWriter
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
@@ -81,8 +81,8 @@ class FileAway(Outage):
     def lose_acknowledgement(self, monkeypatch: pytest.MonkeyPatch) -> None:
         transact = SqliteWriter._transact
 
-        def committed_without_saying_so(writer: SqliteWriter, group: Group) -> CommitOutcome:
-            assert transact(writer, group) is CommitOutcome.COMMITTED
+        def committed_without_saying_so(writer: SqliteWriter, batch: Batch) -> CommitOutcome:
+            assert transact(writer, batch) is CommitOutcome.COMMITTED
             monkeypatch.setattr(SqliteWriter, "_transact", transact)
             raise sqlite3.OperationalError("disk I/O error")
 
@@ -136,7 +136,7 @@ class Serving:
         channel = self._service._opened.channel
         assert channel is not None
         assert channel._connection is not None
-        return bool(channel._connection._waiting)
+        return bool(channel._connection._pending)
 
     async def post(self, name: str, body: bytes) -> httpx.Response:
         headers = {**self.caller.stamped(body), **SDK_FORM}

@@ -65,6 +65,9 @@ def test_postgres_crashes_and_returns(own_postgres: PostgresServer, start: Calla
         assert load.refused == []
         check_record(database, installation.organization_id, load.acknowledged)
     database.close()
+    events = [line["event"].partition(":")[0] for line in server.log_lines() if "database is" in line["event"]]
+    assert events[:2] == ["the database is away", "the database is back"]
+    assert (len(events) >= 4, events[-1]) == (True, "the database is back")
     assert "password" not in server.log.read_text()
     assert url.split(":")[2].split("@")[0] not in server.log.read_text()
 

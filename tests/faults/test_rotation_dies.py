@@ -107,13 +107,14 @@ def add_organizations(installation: Installation, count: int) -> None:
             )
             records: list[Record] = [profile, data_key, user]
             founding = OrganizationChange(
-                before=None,
                 after=from_records(organization_id, Version(1, new_id()), records),
                 changes=tuple(Put(record) for record in records),
                 attachments=(),
                 lookups=frozenset(),
             )
-            commit = Commit(organization_id=organization_id, activity=None, founding=founding)
+            commit = Commit(
+                organization_id=organization_id, decided_on=founding.after.version, activity=None, founding=founding
+            )
             assert await store.commit(commit) is CommitOutcome.COMMITTED
 
     installation.database.with_store(add)

@@ -279,7 +279,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(races=st.integers(1, ATTEMPTS - 1))
     def others_are_faster(self, races: int) -> None:
-        """Whoever comes next loses so many races, and holds the organization at last."""
+        """The next submission loses so many races, and locks the organization."""
         lost = [CommitOutcome.CONFLICT] * races
         self.harness.stores[0].interfere = lambda commit: lost.pop() if lost else None
 
@@ -288,8 +288,8 @@ class Life(RuleBasedStateMachine):
         self.harness.clock.ms += by
 
     @invariant()
-    def nobody_holds_it(self) -> None:
-        assert not self.harness.database.held
+    def it_is_not_locked(self) -> None:
+        assert not self.harness.database.locked
 
     @invariant()
     def somebody_governs(self) -> None:

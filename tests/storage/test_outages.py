@@ -106,7 +106,7 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
 
 
 def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
-    """A row locked by somebody who does not go on: the commit is given up after its time, reads go on."""
+    """A row that stays locked: a commit loses at once, a lock is given up after its time, reads go on."""
     url = new_postgres()
 
     async def run() -> None:
@@ -115,8 +115,9 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
             blocker: Any = await asyncpg.connect(url)
             async with blocker.transaction():
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
+                assert await store.commit(CommitHistory(history.head).step()) is CommitOutcome.CONFLICT
                 with pytest.raises(Unavailable):
-                    await store.commit(CommitHistory(history.head).step())
+                    await store.lock(history.head.id)
                 assert await store.organization(history.head.id) == history.head
             await assert_works(store, history)
             await blocker.close()

@@ -29,6 +29,8 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
+            child = CommitHistory(an_organization(parent_id=history.head.id))
+            assert await store.commit(history.suborganization(child.head)) is COMMITTED
             for round_ in range(30):
                 activity = await waiting(store, history)
                 voters = (GRACE, EDA)
@@ -37,12 +39,12 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                     CommitHistory(history.head).change(rival, voter)
                     for rival, voter in zip(rivals, voters, strict=True)
                 ]
-                # Every second time they change the organization too; some others' work is in the same groups.
+                # Every second time they change the organization too; commits of another one share their batches.
                 commits = [
-                    replace(of(rival), change=change if round_ % 2 else None)
+                    replace(of(rival, history.head), change=change if round_ % 2 else None)
                     for rival, change in zip(rivals, changes, strict=True)
                 ]
-                beside = [of(awaiting(history.signing())) for _ in range(4)]
+                beside = [of(awaiting(child.signing()), child.head) for _ in range(4)]
                 outcomes = await asyncio.gather(
                     store.commit(beside[0]),
                     store.commit(commits[0]),
@@ -63,14 +65,14 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
     asyncio.run(run())
 
 
-def test_of_two_revisions_in_one_group_the_first_wins(database: str) -> None:
+def test_of_two_revisions_in_one_batch_the_first_wins(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
             history = await new_history(store)
             for _ in range(5):
                 activity = await waiting(store, history)
                 rivals = [approved(activity, voter) for voter in (GRACE, EDA)]
-                commits = [of(rivals[0]), history.step(), of(rivals[1]), history.step()]
+                commits = [of(rivals[0], history.head), history.step(), of(rivals[1], history.head), history.step()]
                 outcomes = await asyncio.gather(*map(store.commit, commits))
                 assert outcomes == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
                 assert await store.activity(history.head.id, activity.id) == rivals[0]
@@ -84,9 +86,11 @@ async def _vote(store: DatabaseStore, organization_id: str, activity_id: str, vo
     won: list[int] = []
     while len(won) < count:
         activity = await store.activity(organization_id, activity_id)
+        organization = await store.organization(organization_id)
         assert activity is not None
+        assert organization is not None
         revised = approved(activity, voter)
-        if await store.commit(of(revised)) is COMMITTED:
+        if await store.commit(of(revised, organization)) is COMMITTED:
             won.append(revised.revision)
     return won
 
@@ -138,7 +142,7 @@ def test_every_revision_has_one_winner_between_processes(database: str) -> None:
     asyncio.run(check())
 
 
-def test_groups_of_two_processes_never_wait_for_each_other(database: str) -> None:
+def test_batches_of_two_processes_never_wait_for_each_other(database: str) -> None:
     """They revise the same activities and submit the same requests, in opposite orders."""
 
     async def run() -> None:
@@ -147,12 +151,13 @@ def test_groups_of_two_processes_never_wait_for_each_other(database: str) -> Non
             children = [an_organization(parent_id=history.head.id) for _ in range(4)]
             founding = [store.commit(history.suborganization(child)) for child in children]
             assert await asyncio.gather(*founding) == [COMMITTED] * 4
+            by_id = {child.id: child for child in children}
             for round_ in range(10):
                 opened_ones = [await waiting(store, CommitHistory(child)) for child in children for _ in range(3)]
                 named = [(child, f"sha256:{round_}-{number}") for child in children for number in range(3)]
                 ours, theirs = [
                     [
-                        *[of(approved(activity, voter)) for activity in opened_ones],
+                        *[of(approved(one, voter), by_id[one.organization_id]) for one in opened_ones],
                         *[CommitHistory(child).signing(fingerprint=fingerprint) for child, fingerprint in named],
                     ]
                     for voter in (GRACE, EDA)

@@ -95,7 +95,9 @@ def test_activity_with_all_its_parts(database: str) -> None:
             )
             unvoted = replace(an_activity(history.head), votes=(), result={})
             for activity in (bare, full, unvoted):
-                commit = Commit(organization_id=history.head.id, activity=activity, change=None)
+                commit = Commit(
+                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, change=None
+                )
                 assert await store.commit(commit) is COMMITTED
                 assert await store.activity(history.head.id, activity.id) == activity
                 assert await store.activity_with_fingerprint(history.head.id, activity.fingerprint) == activity
@@ -153,7 +155,9 @@ def test_pages_of_activities(database: str) -> None:
                     status=OPEN if number % 2 else DONE,
                 )
                 activities.append(activity)
-                commit = Commit(organization_id=history.head.id, activity=activity, change=None)
+                commit = Commit(
+                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, change=None
+                )
                 assert await store.commit(commit) is COMMITTED
             ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
             for case in PAGES:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.records import Evaluation
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
@@ -20,6 +21,7 @@ from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
     a_user,
+    an_activity,
     an_evaluation,
     an_interface,
 )
@@ -43,7 +45,7 @@ def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
             history = await new_history(store)
             first = await waiting(store, history)
             second = approved(first, GRACE)
-            assert await other.commit(of(second)) is COMMITTED
+            assert await other.commit(of(second, history.head)) is COMMITTED
             third = replace(
                 approved(second, EDA, status=FAILED),
                 app_proofs=(AN_APP_PROOF,),
@@ -52,7 +54,7 @@ def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
             )
             assert third.revision == 2
             assert [len(one.votes) for one in (first, second, third)] == [1, 2, 3]
-            assert await store.commit(of(third)) is COMMITTED
+            assert await store.commit(of(third, history.head)) is COMMITTED
             for place in (store, other):
                 assert await place.activity(history.head.id, first.id) == third
                 assert await place.activity_with_fingerprint(history.head.id, first.fingerprint) == third
@@ -71,7 +73,7 @@ def test_only_the_next_revision_is_taken(database: str) -> None:
             history = await new_history(store)
             first = await waiting(store, history)
             second = approved(first, GRACE)
-            assert await store.commit(of(second)) is COMMITTED
+            assert await store.commit(of(second, history.head)) is COMMITTED
             late = [
                 approved(first, EDA),
                 replace(approved(second, EDA), revision=3),
@@ -80,9 +82,11 @@ def test_only_the_next_revision_is_taken(database: str) -> None:
             ]
             for activity in late:
                 evaluation = an_evaluation(history.head.id, activity.id)
-                assert await store.commit(replace(of(activity), evaluations=(evaluation,))) is CONFLICT
+                assert (
+                    await store.commit(replace(of(activity, history.head), evaluations=(evaluation,))) is CONFLICT
+                )
                 assert await store.evaluations(history.head.id, activity.id) == []
-            assert await store.commit(of(replace(first, id="another"))) is DUPLICATE
+            assert await store.commit(of(replace(first, id="another"), history.head)) is DUPLICATE
             assert await store.activity(history.head.id, first.id) == second
 
     asyncio.run(run())
@@ -94,12 +98,12 @@ def test_votes_are_kept_by_user(database: str) -> None:
             history = await new_history(store)
             first = await waiting(store, history)
             second = approved(first, GRACE, EDA)
-            assert await store.commit(of(second)) is COMMITTED
+            assert await store.commit(of(second, history.head)) is COMMITTED
             third = approved(second, GRACE)
             rejection = replace(third.votes[-1], selection=VoteSelection.REJECTED, message="no \x00 ü")
             third = replace(third, votes=(*third.votes[:-1], rejection))
             assert [vote.user_id for vote in third.votes[1:]] == [EDA.user_id, GRACE.user_id]
-            assert await store.commit(of(third)) is COMMITTED
+            assert await store.commit(of(third, history.head)) is COMMITTED
             assert await store.activity(history.head.id, first.id) == third
 
     asyncio.run(run())
@@ -113,7 +117,8 @@ def test_an_approval_that_changes_the_organization(database: str) -> None:
             done = approved(first, GRACE, status=DONE)
 
             def executing(begun_from: CommitHistory, activity: Activity) -> Commit:
-                return replace(of(activity), change=begun_from.change(activity, an_interface()))
+                commit = of(activity, begun_from.head)
+                return replace(commit, change=begun_from.change(activity, an_interface()))
 
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
@@ -137,10 +142,13 @@ def test_one_odd_revision_among_good_ones(database: str) -> None:
             opened_ones = [await waiting(store, history) for _ in range(4)]
             revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
             late = replace(revisions[3], revision=7)
-            outcomes = await asyncio.gather(*map(store.commit, map(of, (revisions[0], late, revisions[1]))))
+            commits = [of(one, history.head) for one in (revisions[0], late, revisions[1])]
+            outcomes = await asyncio.gather(*map(store.commit, commits))
             assert outcomes == [COMMITTED, CONFLICT, COMMITTED]
             known = history.signing(fingerprint=opened_ones[0].fingerprint)
-            outcomes = await asyncio.gather(*map(store.commit, [history.step(), known, of(revisions[2])]))
+            outcomes = await asyncio.gather(
+                *map(store.commit, [history.step(), known, of(revisions[2], history.head)])
+            )
             assert outcomes == [COMMITTED, DUPLICATE, COMMITTED]
             for place in (store, other):
                 assert await place.organization(history.head.id) == history.head
@@ -158,7 +166,9 @@ def test_many_good_revisions_in_one_group(database: str) -> None:
             revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
             commits = [
                 replace(
-                    of(one), evaluations=(an_evaluation(history.head.id, one.id),), change=history.change(one, EDA)
+                    of(one, history.head),
+                    evaluations=(an_evaluation(history.head.id, one.id),),
+                    change=history.change(one, EDA),
                 )
                 for one in revisions
             ]
@@ -177,16 +187,20 @@ def test_evaluations(database: str) -> None:
             history = await new_history(store)
             assert await store.evaluations(history.head.id, "denied") == []
             said = [an_evaluation(history.head.id, "denied") for _ in range(4)]
-            denied = [
-                Commit(organization_id=history.head.id, activity=None, evaluations=(one,)) for one in said[:3]
-            ]
-            commits = [denied[0], history.step(), denied[2], denied[1]]
+
+            def denied(one: Evaluation) -> Commit:
+                return replace(of(an_activity(history.head), history.head), activity=None, evaluations=(one,))
+
+            commits = [denied(said[0]), history.step(), denied(said[2]), denied(said[1])]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 4
             assert await other.evaluations(history.head.id, "denied") == said[:3]
             activity = awaiting(history.signing())
             voted = [an_evaluation(history.head.id, activity.id) for _ in range(2)]
-            assert await store.commit(replace(of(activity), evaluations=(voted[0],))) is COMMITTED
-            assert await store.commit(replace(of(approved(activity, GRACE)), evaluations=(voted[1],))) is COMMITTED
+            assert await store.commit(replace(of(activity, history.head), evaluations=(voted[0],))) is COMMITTED
+            assert (
+                await store.commit(replace(of(approved(activity, GRACE), history.head), evaluations=(voted[1],)))
+                is COMMITTED
+            )
             assert await other.evaluations(history.head.id, activity.id) == voted
             assert await other.evaluations("another organization", activity.id) == []
             assert await other.activity(history.head.id, "denied") is None

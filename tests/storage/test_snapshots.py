@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitOutcome
-from keystead.storage.groups import gather
+from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
 from tests.storage.conftest import MakeDatabase, opened
@@ -33,6 +33,7 @@ def asked(organization: Organization, voter: User, said: Evaluation = SAID) -> C
     own = an_evaluation(organization.id, activity.id)
     return Commit(
         organization_id=organization.id,
+        decided_on=organization.version,
         activity=replace(activity, votes=(vote,)),
         evaluations=(replace(own, policy_evaluations=said.policy_evaluations, vote_id=vote.id),),
     )
@@ -139,7 +140,7 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     organization = an_organization()
     said = [an_evaluation(organization.id, "") for _ in range(8)]
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
-    group = gather(map(of_commit, commits))
+    group = merge(map(of_commit, commits))
     assert group is not None
     digests = [row[1] for row in group.rows["snapshot"]]
     assert len(digests) == 2 + len(said)

@@ -55,7 +55,9 @@ def test_a_child_is_founded_whole_or_not_at_all(database: str) -> None:
             again = replace(commits[1], activity=an_activity(history.head, fingerprint=fingerprint))
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
-            late = replace(commits[2], change=stale.change(an_activity(history.head), a_tag()))
+            late = replace(
+                commits[2], decided_on=elsewhere, change=stale.change(an_activity(history.head), a_tag())
+            )
             twice = replace(commits[0], activity=an_activity(history.head))
             outcomes = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
             assert outcomes == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]

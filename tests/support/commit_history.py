@@ -55,8 +55,9 @@ class CommitHistory:
             changes = (interface,)
             attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + unpackable(padding)),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
+        before = self.head.version
         change = self.change(activity, *changes, attachments=attachments)
-        return Commit(organization_id=self.head.id, activity=activity, change=change)
+        return Commit(organization_id=self.head.id, decided_on=before, activity=activity, change=change)
 
     def change(
         self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
@@ -67,7 +68,6 @@ class CommitHistory:
         self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
         known, found = _users_found(before, steps), _users_found(self.head, steps)
         return OrganizationChange(
-            before=before.version,
             after=self.head,
             changes=steps,
             attachments=attachments,
@@ -78,18 +78,22 @@ class CommitHistory:
     def signing(self, *, fingerprint: str | None = None) -> Commit:
         """A commit that changes no record."""
         activity = an_activity(self.head, fingerprint=fingerprint)
-        return Commit(organization_id=self.head.id, activity=activity)
+        return Commit(organization_id=self.head.id, decided_on=self.head.version, activity=activity)
 
     def suborganization(self, child: Organization, *attachments: Attachment) -> Commit:
         """A commit by this organization that founds another."""
         founding = OrganizationChange(
-            before=None,
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
             lookups=found_by(child),
         )
-        return Commit(organization_id=self.head.id, activity=an_activity(self.head), founding=founding)
+        return Commit(
+            organization_id=self.head.id,
+            decided_on=self.head.version,
+            activity=an_activity(self.head),
+            founding=founding,
+        )
 
 
 def found_by(organization: Organization) -> frozenset[Lookup]:
@@ -113,14 +117,15 @@ def awaiting(commit: Commit) -> Activity:
     return replace(commit.activity, status=ActivityStatus.CONSENSUS_NEEDED, result={})
 
 
-def of(activity: Activity) -> Commit:
-    return Commit(organization_id=activity.organization_id, activity=activity)
+def of(activity: Activity, decided_on: Organization) -> Commit:
+    """A commit of an activity, decided on this version of the organization."""
+    return Commit(organization_id=activity.organization_id, decided_on=decided_on.version, activity=activity)
 
 
 async def waiting(store: DatabaseStore, history: CommitHistory) -> Activity:
     """A new activity that waits for consensus."""
     activity = awaiting(history.signing())
-    assert await store.commit(of(activity)) is CommitOutcome.COMMITTED
+    assert await store.commit(of(activity, history.head)) is CommitOutcome.COMMITTED
     return activity
 
 

@@ -65,22 +65,25 @@ class Database(ABC):
         """Another organization, as the activity that founds one will write it."""
         of_users = [found for user in organization.users.values() for found in lookups(user)]
         founding = OrganizationChange(
-            before=None,
             after=organization,
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
             lookups=frozenset({*of_users, name_lookup(organization.profile.name)}),
         )
-        self._commit(Commit(organization_id=organization.id, activity=None, founding=founding))
+        self._commit(
+            Commit(
+                organization_id=organization.id, decided_on=organization.version, activity=None, founding=founding
+            )
+        )
 
     def set_features(self, organization_id: str, features: dict[str, str]) -> None:
         organization = self.organization(organization_id)
         change = Put(replace(organization.profile, features=features))
         after = apply(organization, [change], Version(organization.version.number + 1, "test"))
-        changed = OrganizationChange(
-            before=organization.version, after=after, changes=(change,), attachments=(), lookups=frozenset()
+        changed = OrganizationChange(after=after, changes=(change,), attachments=(), lookups=frozenset())
+        self._commit(
+            Commit(organization_id=organization_id, decided_on=organization.version, activity=None, change=changed)
         )
-        self._commit(Commit(organization_id=organization_id, activity=None, change=changed))
 
     def organization(self, organization_id: str) -> Organization:
         async def load(store: DatabaseStore) -> Organization | None:

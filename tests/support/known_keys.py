@@ -131,11 +131,12 @@ async def _put(
     change = Put(record)
     version = Version(organization.version.number + 1, new_id())
     changed = OrganizationChange(
-        before=organization.version,
         after=apply(organization, [change], version),
         changes=(change,),
         attachments=attachments,
         lookups=frozenset(),
     )
-    outcome = await store.commit(Commit(organization_id=organization.id, activity=None, change=changed))
+    outcome = await store.commit(
+        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)
+    )
     assert outcome is CommitOutcome.COMMITTED

@@ -1,14 +1,13 @@
-"""The promises of `activities.store.Store`, kept in memory: one database, and a store per process over it.
+"""`pipeline.store.Store` in memory: one database, and a store for each process over it.
 
-What a commit does is decided at one loop turn and told at a later one, so that lanes and races are real.
+The outcome of a commit is known at one turn of the event loop and reported at a later one, so that races are real.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from keystead.api.enums import ActivityStatus
@@ -36,7 +35,6 @@ from keystead.organizations.lookups import (
 )
 from keystead.organizations.organization import Organization, apply
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.arrivals import Coming
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 
 Item = TypeVar("Item")
@@ -44,7 +42,7 @@ Interference = Callable[[Commit], CommitOutcome | Exception | None]
 
 
 class MemoryDatabase:
-    """What is durable. `log` holds every commit that was kept, in its order. `held`: by whichever store."""
+    """What is durable. `log` holds every commit, in order; `locked` the organizations that a store has locked."""
 
     def __init__(self) -> None:
         self.organizations: dict[str, Organization] = {}
@@ -55,7 +53,7 @@ class MemoryDatabase:
         self.accounts: dict[str, list[ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
-        self.held: set[str] = set()
+        self.locked: set[str] = set()
 
     def found(self, organization: Organization) -> None:
         """An organization from nowhere."""
@@ -79,7 +77,7 @@ class MemoryDatabase:
     def _checked(self, commit: Commit) -> CommitOutcome:
         organization = self.organizations[commit.organization_id]
         known = self.activities.get(commit.organization_id, {})
-        if commit.change is not None and commit.change.before != organization.version:
+        if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
         if commit.founding is not None and commit.founding.after.id in self.organizations:
             return CommitOutcome.CONFLICT
@@ -107,9 +105,8 @@ class MemoryDatabase:
 
     def change(self, change: OrganizationChange) -> None:
         after = change.after
-        if change.before is not None:
-            assert after.version.number == change.before.number + 1, "versions have no gaps"
-            before = self.organizations[after.id]
+        if (before := self.organizations.get(after.id)) is not None:
+            assert after.version.number == before.version.number + 1, "versions have no gaps"
             assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
@@ -150,8 +147,8 @@ class MemoryStore:
     """One process's way to the database. Implements `activities.store.Store`.
 
     `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
-    in the database's stead: with an outcome, with an error that the caller gets, or with None. `newest` is the
-    commit last handed in; `holds` is how many organizations were held so far.
+    instead of the database: with an outcome, with an error that the caller gets, or with None. `newest` is the
+    commit last handed in; `locks` is how many locks were taken so far.
     """
 
     def __init__(self, database: MemoryDatabase, chance: random.Random | None = None) -> None:
@@ -159,7 +156,7 @@ class MemoryStore:
         self.interfere: Interference = lambda commit: None
         self.handed_in = 0
         self.newest: Commit | None = None
-        self.holds = 0
+        self.locks = 0
         self._chance = chance
         self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
 
@@ -181,20 +178,12 @@ class MemoryStore:
         self.newest = commit
         return asyncio.get_running_loop().create_future()
 
-    def commit_coming(self) -> Coming:
-        return Coming(lambda _: None)
-
-    @asynccontextmanager
-    async def hold(self, organization_id: str) -> AsyncIterator[MemoryHeld]:
+    async def lock(self, organization_id: str) -> MemoryLock:
         await self._pause()
-        while organization_id in self.database.held:
+        while organization_id in self.database.locked:
             await self._pause()
-        self.holds += 1
-        held = MemoryHeld(self, organization_id)
-        try:
-            yield held
-        finally:
-            held.let_go()
+        self.locks += 1
+        return MemoryLock(self, organization_id)
 
     def _later(self, turns: int, what: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -204,21 +193,18 @@ class MemoryStore:
             loop.call_soon(what)
 
     def _write(self) -> None:
-        """All that wait, in their order, but for changes of what is held, and whatever came after them."""
+        """All that wait, in their order."""
         waiting, self._waiting = self._waiting, []
-        batch: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
-        waits = set[str]()
-        for commit, future in waiting:
-            if commit.change is not None:
-                waits |= {commit.organization_id} & self.database.held
-            (self._waiting if commit.organization_id in waits else batch).append((commit, future))
-        if self._waiting:
-            self._later(1, self._write)
-        self._settle(batch)
+        self._settle(waiting, is_locked=False)
 
-    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]]) -> None:
-        """None is told before all are written."""
-        settled = [(future, self._outcome(commit)) for commit, future in batch]
+    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]], *, is_locked: bool) -> None:
+        """None is told before all are written. `is_locked`: by this store, for this batch."""
+        settled = [
+            (future, self._outcome(commit))
+            if is_locked or commit.organization_id not in self.database.locked
+            else (future, CommitOutcome.CONFLICT)
+            for commit, future in batch
+        ]
 
         def tell() -> None:
             for future, outcome in settled:
@@ -369,31 +355,33 @@ class MemoryStore:
         return paged(sorted(children), lambda one: one, page)
 
 
-class MemoryHeld:
-    """Implements `activities.store.Held`."""
+class MemoryLock:
+    """Implements `pipeline.store.OrganizationLock`."""
 
     def __init__(self, store: MemoryStore, organization_id: str) -> None:
         self._store = store
         self._organization_id = organization_id
-        store.database.held.add(organization_id)
-        self._holds = True
+        self._commits: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+        self.organization = store.database.organizations.get(organization_id)
+        self.is_released = False
+        store.database.locked.add(organization_id)
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        assert self._holds
+        assert not self.is_released
         assert commit.organization_id == self._organization_id
         future = self._store._future(commit)
-
-        def write() -> None:
-            self._store._settle([(commit, future)])
-            self.let_go()
-
-        self._store._later(self._store._turns(), write)
+        self._commits.append((commit, future))
         return future
 
-    def let_go(self) -> None:
-        if self._holds:
-            self._holds = False
-            self._store.database.held.discard(self._organization_id)
+    def release(self) -> None:
+        assert not self.is_released
+        self.is_released = True
+
+        def write() -> None:
+            self._store._settle(self._commits, is_locked=True)
+            self._store.database.locked.discard(self._organization_id)
+
+        self._store._later(self._store._turns(), write)
 
 
 def _place(one: ChangedAccount) -> tuple[str, ...]:

@@ -29,8 +29,9 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
-from keystead.pipeline.decisions import Rules
+from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -271,18 +272,19 @@ class OrganizationHarness:
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
         self.identities = identities or KnownIssuers(self.clock, {ISSUER.url: ISSUER.key_set()})
-        self.lifecycles = [
-            Lifecycle(
+        self.signers = [FakeSigner() for _ in self.stores]
+        self.environments = [
+            Environment(
                 store=store,
-                signer=FakeSigner(),
-                identities=self.identities,
+                signer=signer,
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
             )
-            for store in self.stores
+            for store, signer in zip(self.stores, self.signers, strict=True)
         ]
+        self.lifecycles = [Lifecycle(environment, self.identities) for environment in self.environments]
 
     def _records(self, members: Sequence[Person], root: Sequence[str], threshold: int) -> list[Record]:
         now = Timestamp.from_ms(START_MS)
@@ -384,9 +386,7 @@ class OrganizationHarness:
         assert isinstance(operation, ActivityOperation)
         seen = await self.stores[process].organization(caller.organization_id)
         assert seen is not None
-        return await self.lifecycles[process].submit(
-            read_submission(operation, body), caller, seen, self.stores[process].commit_coming()
-        )
+        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
         """Exactly these bytes."""
@@ -414,7 +414,7 @@ class OrganizationHarness:
             caller=self.caller(who),
             store=self.stores[0],
             identities=self.identities,
-            decisions=self.lifecycles[0].decisions,
+            open_activities=OpenActivities(self.environments[0]),
         )
 
     def seen(self, who: str, activity: Activity) -> records.Activity:

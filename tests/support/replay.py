@@ -14,13 +14,14 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
-from keystead.pipeline.changing import change_of
 from keystead.pipeline.deciding import Case
-from keystead.pipeline.decisions import execution_of
+from keystead.pipeline.effects import change_of
+from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.execution import execution_of
 from keystead.pipeline.gathering import Gathering
-from keystead.pipeline.requests import recorded_request
+from keystead.pipeline.requests import Liveness, recorded_request
 from tests.support.memory_store import MemoryDatabase, MemoryStore
-from tests.support.organization_harness import FakeSigner, Ids, number_of
+from tests.support.organization_harness import FakeSigner, Ids, ManualClock, number_of
 
 
 async def replayed(
@@ -66,7 +67,15 @@ async def _executed(
         now_ms=activity.updated_at_ms,
         gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,
     )
-    execution = execution_of(case, organization, limits, FakeSigner(), ids)
+    environment = Environment(
+        store=store,
+        signer=FakeSigner(),
+        clock=ManualClock(),
+        new_id=ids,
+        catalogue=CATALOGUE,
+        rules=Rules(limits=limits, liveness=Liveness()),
+    )
+    execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)
     outcome = await executed if inspect.isawaitable(executed) else executed
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [

@@ -65,6 +65,15 @@ class Decoder(msgspec.Struct, frozen=True):
         except RecursionError:
             raise InvalidRequest("bad request body: nested too deeply") from None
 
+    def decode_request(self, body: bytes) -> Any:
+        """The typed value of a body that every JSON parser reads alike. Raises InvalidRequest, naming the field.
+
+        The types are checked first: most bodies that are not a request of this kind are refused at their beginning.
+        """
+        value = self.decode(body)
+        refuse_ambiguous(body)
+        return value
+
 
 def decoder(kind: type[T], within: str = "") -> Decoder:
     return Decoder(typed=msgspec.json.Decoder(kind), within=within)

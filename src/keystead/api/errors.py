@@ -128,5 +128,9 @@ class Unavailable(ServiceError):
     default_machine_code = ""
 
 
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer now, or did not do what it was asked."""
+
+
 class Internal(ServiceError):
     """A defect of ours. The message names the request, never the cause."""

@@ -22,6 +22,10 @@ from keystead.chains.signatures import SignatureScheme
 from keystead.primitives.keccak import keccak256
 
 DIGEST_BYTES: Final = 32
+PAYLOAD_CHARACTERS_MAX: Final = 524_288
+"""Of one payload as text: 256 KiB in hex. Messages are far shorter; transactions signed as bytes may be long."""
+
+AUTHORIZATION_CHARACTERS_MAX: Final = 1_000
 _AUTHORIZATION_MAGIC: Final = b"\x05"
 
 _HEX = re.compile(r"(?:0[xX])?(?P<digits>(?:[0-9a-fA-F]{2})+)\Z")
@@ -76,6 +80,11 @@ def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFuncti
     """The message of a payload whose combination was checked. Raises InvalidRequest, naming the field."""
     if not text:
         raise InvalidRequest(f"invalid request body: field `{field}`: it is empty")
+    if len(text) > PAYLOAD_CHARACTERS_MAX:
+        raise InvalidRequest(
+            f"invalid request body: field `{field}`: {len(text)} characters; a payload has at most "
+            f"{PAYLOAD_CHARACTERS_MAX}"
+        )
     match encoding:
         case PayloadEncoding.EIP712:
             return _typed_data(text, field)
@@ -148,20 +157,22 @@ _AUTHORIZATION = msgspec.json.Decoder(_Authorization)
 
 def _authorization(text: str, field: str) -> Payload:
     """EIP-7702: keccak-256 of 05 and rlp([chain id, address, nonce])."""
+    if len(text) > AUTHORIZATION_CHARACTERS_MAX:
+        raise _not_authorization(field, f"more than {AUTHORIZATION_CHARACTERS_MAX} characters")
     try:
         read = _AUTHORIZATION.decode(text)
         refuse_ambiguous(text.encode())
     except (msgspec.DecodeError, RecursionError) as refused:
-        raise _no_authorization(field, str(refused)) from None
+        raise _not_authorization(field, str(refused)) from None
     chain_id, nonce = integer_of(read.chain_id), integer_of(read.nonce)
     if chain_id is None or not 0 <= chain_id < 1 << 256:
-        raise _no_authorization(field, "`chainId` is an integer of at most 256 bits; 0 means any chain")
+        raise _not_authorization(field, "`chainId` is an integer of at most 256 bits; 0 means any chain")
     if nonce is None or not 0 <= nonce < 1 << 64:
-        raise _no_authorization(field, "`nonce` is an integer of at most 64 bits")
+        raise _not_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
     facts = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
     return Payload(keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
 
 
-def _no_authorization(field: str, why: str) -> InvalidRequest:
+def _not_authorization(field: str, why: str) -> InvalidRequest:
     return InvalidRequest(f"invalid request body: field `{field}`: not an EIP-7702 authorization: {why}")

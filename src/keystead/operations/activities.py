@@ -42,13 +42,13 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
 
     A parent's user reads a sub-organization's and votes on none.
     """
-    user_id, decisions = reading.caller.user.user_id, reading.decisions
-    activity = decisions.now(activity)
+    user_id, open_activities = reading.caller.user.user_id, reading.open_activities
+    activity = open_activities.now(activity)
     may_vote = lacks_proofs = False
     if not is_final(activity.status) and user_id in reading.organization.users:
-        case = await decisions.case_of(activity, reading.organization)
-        may_vote = decisions.may_vote(case, reading.organization, user_id)
-        lacks_proofs = may_vote and decisions.lacks_proofs(case, reading.organization, user_id)
+        case = await open_activities.case_of(activity, reading.organization)
+        may_vote = open_activities.may_vote(case, reading.organization, user_id)
+        lacks_proofs = may_vote and open_activities.lacks_proofs(case, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
 
 

@@ -30,8 +30,8 @@ from keystead.pipeline.activity import (
     Resources,
     Standing,
 )
-from keystead.pipeline.decisions import Decisions
 from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
@@ -50,7 +50,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     store: Store
     identities: Identities
-    decisions: Decisions
+    open_activities: OpenActivities
 
 
 class QueryOperation(Operation, frozen=True, kw_only=True):

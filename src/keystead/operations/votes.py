@@ -88,7 +88,7 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     found = await reading.store.activity(organization.id, request.activity_id)
     if found is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
-    case = await reading.decisions.case_of(found, organization)
+    case = await reading.open_activities.case_of(found, organization)
     if request.user_id is None:
         return GetMfaStatusResponse(mfa_statuses=tuple(deciding.mfa_statuses(case, organization)))
     status = deciding.mfa_status(case, organization, request.user_id)

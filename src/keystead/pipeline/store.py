@@ -1,15 +1,14 @@
-"""What the activity road and the operations need of a store. `storage` implements it, once per database.
+"""What the pipeline and the operations need of a store. `storage` implements it, once for each database.
 
-The promises: a commit is kept whole or not at all, and once reported it survives a crash. Commits of one
-organization take effect in the order in which they were handed in. A read sees every commit that was reported
-before the read began, by whichever process.
+A commit is written whole or not at all, and survives a crash once it was reported. It is written only if the
+organization still has the version that the commit was decided on. Commits of one organization take effect in the
+order in which they were handed in. A read sees every commit that any process reported before the read began.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from enum import Enum
 from typing import Protocol
 
@@ -21,7 +20,6 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.arrivals import Coming
 from keystead.pipeline.gathering import AttachmentReads
 
 
@@ -34,12 +32,11 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
-    """From one version of an organization to the next. `before` is None where the organization is founded.
+    """What a commit writes of an organization, which is `after` then: its next version, or a new organization.
 
     `lookups` are new, `forgotten` no longer lead anywhere.
     """
 
-    before: Version | None
     after: Organization
     changes: tuple[Change, ...]
     attachments: tuple[Attachment, ...]
@@ -48,13 +45,15 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes durable together: an activity, what it changed, whom it founded, what the rules said of it.
+    """What becomes durable together: an activity, what it changed, the organization it made, the evaluations.
 
-    An activity of revision 0 is new; a later one takes the place of the revision before it, and only of that. Its
-    votes are kept by user: a later vote of a user takes the place of the earlier one.
+    `decided_on` is the version of the organization that all of it was decided on: the commit succeeds only while
+    that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only
+    that. Its votes are stored by user: a later vote of a user replaces the earlier one.
     """
 
     organization_id: str
+    decided_on: Version
     activity: Activity | None
     change: OrganizationChange | None = None
     founding: OrganizationChange | None = None
@@ -67,12 +66,28 @@ class CommitOutcome(Enum):
     DUPLICATE = "an activity of this fingerprint is already there"
 
 
-class Held(Protocol):
-    """An organization that nobody else changes meanwhile."""
+class OrganizationLock(Protocol):
+    """An organization that no other process changes until the lock is released.
+
+    The lock ends by itself after a time limit, so that a process that stands still does not keep the others
+    waiting.
+    """
+
+    @property
+    def organization(self) -> Organization | None:
+        """The organization as it was when the lock was taken: its newest version."""
+        ...
+
+    @property
+    def is_released(self) -> bool: ...
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        """As `Store.commit`, once at most. No other change of the organization comes first, unless the hold was
-        given up because it took too long: then this is a commit like any other."""
+        """As `Store.commit`, but written when the lock is released, together with the others under this lock. After
+        that, a commit like any other."""
+        ...
+
+    def release(self) -> None:
+        """Write what was committed under the lock, in one transaction, and unlock. Returns before that is done."""
         ...
 
 
@@ -88,17 +103,11 @@ class Store(AttachmentReads, Protocol):
         request again is safe, whether or not the commit was kept."""
         ...
 
-    def commit_coming(self) -> Coming:
-        """Until this ends, a commit is about to be handed in. Others may wait some milliseconds to share its
-        transaction, so it must end before whoever comes waits for one of them."""
-        ...
+    async def lock(self, organization_id: str) -> OrganizationLock:
+        """Lock an organization, for those who keep losing races for it to another process.
 
-    def hold(self, organization_id: str) -> AbstractAsyncContextManager[Held]:
-        """From entering until the commit or leaving, nobody else's change of the organization is committed, by
-        whichever process; who tries waits, and then finds what became of it. Those who want to enter are served in
-        about the order in which they came. Leaving without a commit changes nothing.
-
-        Whoever enters must not wait for a commit of their own that was handed in and is not settled.
+        Processes get the lock in about the order in which they ask. On SQLite, where one process serves, nothing is
+        locked. The caller must release it.
         """
         ...
 

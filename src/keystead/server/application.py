@@ -14,8 +14,8 @@ from typing import Any, Final
 import uuid_utils
 
 from keystead.api.alternatives import not_implemented
-from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import (
+    DatabaseUnavailable,
     Internal,
     InvalidRequest,
     MethodNotAllowed,
@@ -32,11 +32,11 @@ from keystead.pipeline.activity import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.cors import CorsPolicy
-from keystead.server.logs import RequestLine, RequestLog, logger
+from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
+from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
-from keystead.server.readiness import Readiness
 from keystead.server.service import Service
 
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
@@ -53,16 +53,17 @@ class Application:
         self._settings = settings = service.settings
         self._service = service
         self._log = RequestLog()
+        self._database = DatabaseLog()
         self._rate_limit = RateLimit(settings.rate_limit)
         self._failures = FailureLimit(settings.failures_per_address)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
-        readiness = Readiness(service.readyz)
+        self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/healthz": service.healthz,
-            "/readyz": readiness.answer,
+            "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
-            "/bundle-signer": service.bundle_signer,
+            "/bundle-signer": OncePerSecond(service.bundle_signer).answer,
         }
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
@@ -76,7 +77,7 @@ class Application:
             method=request.method,
             path=path[:200],
         )
-        origin = next((value for name, value in request.headers if name == b"origin"), None)
+        origin = dict(request.headers).get(b"origin")
         headers: list[Header] = []
         close = is_logged = False
         try:
@@ -86,10 +87,15 @@ class Application:
             else:
                 line.status, body = 200, await self._answer(path, request, line)
             is_logged = True
+            if line.user_id or path == "/readyz":
+                self._database.answered()
         except ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._failed(request, refused)
+            if isinstance(refused, DatabaseUnavailable):
+                self._database.failed(refused.message)
+                self._readiness.forget()
             if isinstance(refused, RateLimited):
                 headers.append((b"retry-after", b"%d" % refused.retry_after_s))
         except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer
@@ -132,12 +138,11 @@ class Application:
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
         proven = await prove(_stamps(request), body, service.store)
-        asked = operation.decoder.decode(body)
-        refuse_ambiguous(body)
-        line.organization_id = asked.organization_id
+        query = operation.decoder.decode_request(body)
+        line.organization_id = query.organization_id
         organization, caller = await reader(
             service.store,
-            asked.organization_id,
+            query.organization_id,
             proven,
             service.clock.now_ms(),
             finds_caller=operation.finds_caller,
@@ -146,27 +151,24 @@ class Application:
         self._rate_limit.spend(organization.id, time.monotonic())
         reading = service.reading(organization, caller)
         if not operation.of_version:
-            return await _rendered(await _settled(operation.answer(reading, asked)), form)
+            return await _rendered(await _settled(operation.answer(reading, query)), form)
         kept = service.store.cached_answers(organization)
         key = (operation.name, form)
         if key not in kept:
-            kept[key] = await _rendered(await _settled(operation.answer(reading, asked)), form)
+            kept[key] = await _rendered(await _settled(operation.answer(reading, query)), form)
         return kept[key]
 
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
         service, body = self._service, request.body
-        with service.store.commit_coming() as coming:
-            proven = await prove(_stamps(request), body, service.store)
-            submission = read_submission(operation, body)
-            line.organization_id = submission.envelope.organization_id
-            organization, caller = await submitter(
-                service.store, line.organization_id, proven, service.clock.now_ms()
-            )
-            line.user_id = caller.user.user_id
-            self._rate_limit.spend(organization.id, time.monotonic())
-            activity = await service.lifecycle.submit(submission, caller, organization, coming)
+        proven = await prove(_stamps(request), body, service.store)
+        submission = read_submission(operation, body)
+        line.organization_id = submission.envelope.organization_id
+        organization, caller = await submitter(service.store, line.organization_id, proven, service.clock.now_ms())
+        line.user_id = caller.user.user_id
+        self._rate_limit.spend(organization.id, time.monotonic())
+        activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             fail_closed = self._settings.deny_policies_fail_closed
@@ -189,11 +191,9 @@ class Application:
         """The form that the caller reads, by the headers that published clients send."""
         if self._forced_form is not None:
             return self._forced_form
-        names_sdk = any(
-            name in _SDK_HEADERS or (name == b"user-agent" and value.startswith(_SDK_AGENTS))
-            for name, value in request.headers
-        )
-        return Form.SDK if names_sdk else Form.DOCUMENTED
+        headers = dict(request.headers)
+        is_sdk = not _SDK_HEADERS.isdisjoint(headers) or headers.get(b"user-agent", b"").startswith(_SDK_AGENTS)
+        return Form.SDK if is_sdk else Form.DOCUMENTED
 
 
 def _stamps(request: HttpRequest) -> dict[bytes, bytes]:

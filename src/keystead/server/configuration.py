@@ -18,9 +18,12 @@ Generated from the settings (`make generate`); a test says when it is stale.
 
 `keystead serve` reads the environment variables below; its flags set the same ones and win over them. A variable
 that begins with `KEYSTEAD_` and is not listed stops the start, so that a misspelt setting is not silently ignored.
+Variables that Kubernetes sets for a Service named keystead (`KEYSTEAD_SERVICE_HOST`, `KEYSTEAD_PORT=tcp://…`) are
+passed over.
 `keystead dev` takes flags (`keystead dev --help`) and ignores these variables, all but `KEYSTEAD_OIDC_KEYS_FILE`.
 
-Every worker process has its own cache, its own rate limit and its own connections to the database.
+Every worker process has its own cache, its own limits of requests and connections, and its own connections to the
+database. [limits.md](limits.md) says what happens beyond each limit.
 
 | variable | default | meaning |
 |---|---|---|

@@ -137,9 +137,9 @@ class _Rotation:
             version = Version(organization.version.number + 1, self._new_id())
             commit = Commit(
                 organization_id=organization_id,
+                decided_on=organization.version,
                 activity=None,
                 change=OrganizationChange(
-                    before=organization.version,
                     after=apply(organization, [change], version),
                     changes=(change,),
                     attachments=(),

@@ -22,8 +22,9 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.decisions import Rules
+from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
@@ -157,7 +158,7 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. The four below are there between start and stop.
+    """The parts that answering requests needs. Those below are there between start and stop.
 
     The signer is the process at `signer_socket`; without one, it is in this process.
     """
@@ -165,6 +166,7 @@ class Service:
     store: DatabaseStore
     signer: Signer
     identities: Identities
+    environment: Environment
     lifecycle: Lifecycle
 
     def __init__(self, settings: Settings, *, signer_socket: Path | None = None) -> None:
@@ -182,15 +184,15 @@ class Service:
             self._opened.identities,
         )
         settings = self.settings
-        self.lifecycle = Lifecycle(
+        self.environment = Environment(
             store=self.store,
             signer=self.signer,
-            identities=self.identities,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
             rules=rules_of(settings),
         )
+        self.lifecycle = Lifecycle(self.environment, self.identities)
         self._is_open = True
 
     async def close(self) -> None:
@@ -206,7 +208,7 @@ class Service:
             caller=caller,
             store=self.store,
             identities=self.identities,
-            decisions=self.lifecycle.decisions,
+            open_activities=OpenActivities(self.environment),
         )
 
     async def healthz(self) -> bytes:

@@ -47,14 +47,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     other_master_key_file: Annotated[
         str,
-        Meta(description="One more master key, which opens what it sealed and seals nothing: while keys change."),
+        Meta(description="A second master key while keys change: it opens what it sealed, and seals nothing."),
     ] = ""
     master_key: Annotated[str, Meta(description="The master key itself, in place of a file.")] = ""
     pkcs11_pin: Annotated[
         str, Meta(description="PIN of the PKCS#11 token, where the URI names no file that holds it.")
     ] = ""
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0)] = 8080
+    port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0, le=65_535)] = 8080
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
     answer_form: Annotated[
         Literal["auto", "documented", "sdk"],

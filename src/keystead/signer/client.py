@@ -1,7 +1,7 @@
 """The signer as the server processes see it: a protocol's methods, each a request over one Unix connection.
 
-Here: connecting, several requests in flight, trying again. Not here: what crosses (`calls`), which calls cross as
-one (`together`), the other side (`process`).
+Here: connecting, several requests in flight, trying again. Not here: the frames (`rpc`), the other side
+(`process`).
 
 A call leaves nothing behind in the signer, so one that got no answer is made again, once, on a new connection; its
 first result, if there was one, reached nobody.
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from keystead.api.errors import Internal, Unavailable
-from keystead.pipeline.arrivals import Arrivals
+from keystead.api.errors import Unavailable
 from keystead.pipeline.ports import Signer
 from keystead.signer.peers import peer_of
 from keystead.signer.rpc import (
@@ -32,7 +31,6 @@ from keystead.signer.rpc import (
     request_frame,
 )
 from keystead.signer.server_keys import ServerKeys
-from keystead.signer.together import Crossing, PendingCall, alone, crossings
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, with waiting for a signer that is being started again."""
@@ -44,16 +42,21 @@ class _Lost(Exception):
     """The connection ended before the answer came."""
 
 
+class PendingCall(NamedTuple):
+    call: Call
+    result: asyncio.Future[Any]
+
+
 class Connection(asyncio.Protocol):
-    """One connection: numbers requests, and gives each answer to whoever waits for its number."""
+    """One connection: numbers the requests, and gives each answer to the caller that waits for its number."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
-        self._waiting: dict[int, Crossing] = {}
+        self._pending: dict[int, PendingCall] = {}
+        self._unsent: list[bytes] = []
         self._number = 0
         self._loop = asyncio.get_running_loop()
-        self._arrivals = Arrivals(self._send)  # waking the signer costs as much as a signature
 
     @property
     def is_open(self) -> bool:
@@ -66,84 +69,58 @@ class Connection(asyncio.Protocol):
         try:
             for frame in self._frames.taken(data):
                 answer = read_answer(frame)
-                if crossing := self._waiting.get(answer.number):
-                    self._give(answer, crossing)
-                    del self._waiting[answer.number]
+                pending = self._pending.pop(answer.number, None)
+                if pending is not None:
+                    _settle(pending, answer)
         except (BadFrame, msgspec.MsgspecError, KeyError):
             self.close()
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
-        waiting, self._waiting = self._waiting, {}
-        for crossing in waiting.values():
-            _fail(crossing.asked, _Lost())
+        lost, self._pending = self._pending, {}
+        for pending in lost.values():
+            if not pending.result.done():
+                pending.result.set_exception(_Lost())
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
     async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
-        """Raises whatever the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
+        """Raises what the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
         if not self.is_open:
             raise _Lost
-        asked = PendingCall(call, arguments, self._loop.create_future())
-        self._arrivals.add(asked)
+        self._number += 1
+        number, result = self._number, self._loop.create_future()
+        frame = request_frame(number, call, arguments)
+        self._pending[number] = PendingCall(call, result)
+        if not self._unsent:  # waking the signer costs as much as a signature: once in a turn of the event loop
+            self._loop.call_soon(self._send)
+        self._unsent.append(frame)
         # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
-        timer = self._loop.call_at(deadline, _give_up, asked.result)
+        timer = self._loop.call_at(deadline, _give_up, result)
         try:
-            return await asked.result
-        except (TimeoutError, asyncio.CancelledError):
-            self._forget(asked)
-            raise
+            return await result
         finally:
             timer.cancel()
+            self._pending.pop(number, None)
 
-    def _send(self, asked: Sequence[PendingCall]) -> None:
-        self._write(crossings(one for one in asked if not one.result.done()))
-
-    def _write(self, sent: Iterable[Crossing]) -> None:
-        frames: list[bytes] = []
-        for crossing in sent:
-            if self._transport is None:
-                _fail(crossing.asked, _Lost())
-                continue
-            self._number += 1
-            try:
-                frames.append(request_frame(self._number, crossing.call, crossing.arguments))
-            except Exception as failure:  # noqa: BLE001 - it is raised where the call was made
-                _fail(crossing.asked, failure)
-                continue
-            self._waiting[self._number] = crossing
-            for one in crossing.asked:
-                one.number = self._number
+    def _send(self) -> None:
+        unsent, self._unsent = self._unsent, []
         if self._transport is not None:
-            self._transport.write(b"".join(frames))
-
-    def _give(self, answer: Answer, crossing: Crossing) -> None:
-        if not answer.refused:
-            try:
-                results = crossing.results(answer.body)
-            except (msgspec.MsgspecError, Internal) as wrong:
-                _fail(crossing.asked, wrong)
-                return
-            for one, result in zip(crossing.asked, results, strict=True):
-                if not one.result.done():  # else its caller gave up
-                    one.result.set_result(result)
-        elif len(crossing.asked) == 1:
-            _fail(crossing.asked, refusal_of(answer))
-        else:  # perhaps for the message of only one of them
-            self._write([alone(one) for one in crossing.asked if not one.result.done()])
-
-    def _forget(self, asked: PendingCall) -> None:
-        crossing = self._waiting.get(asked.number)
-        if crossing is not None and all(one.result.done() for one in crossing.asked):
-            del self._waiting[asked.number]
+            self._transport.write(b"".join(unsent))
 
 
-def _fail(asked: Iterable[PendingCall], failure: Exception) -> None:
-    for one in asked:
-        if not one.result.done():
-            one.result.set_exception(failure)
+def _settle(pending: PendingCall, answer: Answer) -> None:
+    if pending.result.done():  # its caller gave up
+        return
+    if answer.refused:
+        pending.result.set_exception(refusal_of(answer))
+        return
+    try:
+        pending.result.set_result(pending.call.result.decode(answer.body))
+    except msgspec.MsgspecError as wrong:
+        pending.result.set_exception(wrong)
 
 
 def _give_up(future: asyncio.Future[Any]) -> None:

@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import msgspec
@@ -24,7 +24,6 @@ from keystead.api.rendering import rfc3339
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import TokenKeyName, open_master_keys
 from keystead.keys.sealing import Master, SealBroken
-from keystead.pipeline.arrivals import Arrivals
 from keystead.signer import confinement
 from keystead.signer.local import LocalSigner, open_signer
 from keystead.signer.peers import parent_of, peer_of
@@ -51,7 +50,7 @@ class _Caller(asyncio.Protocol):
         self._may_connect = may_connect
         self._signer: LocalSigner | None = None
         self._frames = Frames()
-        self._answers: Arrivals[bytes] = Arrivals(self._send)
+        self._answers: list[bytes] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused = False
 
@@ -96,11 +95,14 @@ class _Caller(asyncio.Protocol):
         except Exception as failure:  # noqa: BLE001 - a call must not end the process; its text may hold secrets
             _complain(f"failed at {name} with {type(failure).__name__}")
             frame = refusal_frame(number, failure)
-        self._answers.add(frame)
+        if not self._answers:  # the answers of one turn of the event loop are written together
+            asyncio.get_running_loop().call_soon(self._send)
+        self._answers.append(frame)
 
-    def _send(self, frames: Sequence[bytes]) -> None:
+    def _send(self) -> None:
+        answers, self._answers = self._answers, []
         if not self._transport.is_closing():
-            self._transport.write(b"".join(frames))
+            self._transport.write(b"".join(answers))
 
     async def _done(self, name: str, arguments: msgspec.Raw) -> Any:
         call = calls().get(name)

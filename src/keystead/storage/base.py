@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import AlreadyExists, Internal, ServiceError, Unavailable
+from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, ServiceError, Unavailable
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
@@ -22,11 +21,12 @@ from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.arrivals import Arrivals, Coming
-from keystead.pipeline.store import Commit, CommitOutcome, Held, Page
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Page
 from keystead.storage import rows
+from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
-from keystead.storage.promises import Hold, Pending, Settled
+from keystead.storage.group_commit import GroupCommit
+from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.statements import Reads, Statement
 from keystead.storage.write_set import SettingSwap, WriteSet
 
@@ -54,7 +54,8 @@ class DatabaseStore(ABC):
         self._reads = reads
         self._records = rows.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
-        self._arrivals = Arrivals(self._hand_in)
+        self._is_closed = False
+        self._group_commit = GroupCommit(self._write, self._settle)
 
     # What an engine adds.
 
@@ -80,12 +81,12 @@ class DatabaseStore(ABC):
         """The values as one argument of a statement."""
 
     @abstractmethod
-    def _hand_in(self, arrived: Sequence[Pending]) -> None:
-        """Take commits, in their order; `_settle` each when its outcome is known."""
+    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+        """Run a transaction: its outcome, or the error for those who wait for it."""
 
     @abstractmethod
-    def _take(self, hold: Hold) -> None:
-        """Lock an organization for a hold; `_settle` what its end says."""
+    def _request_lock(self, organization_id: str) -> LockRequest:
+        """Begin to lock an organization."""
 
     # Organizations.
 
@@ -109,21 +110,19 @@ class DatabaseStore(ABC):
     # Commits.
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        return self._promise(_pending(commit))
+        return self._add(pending_commit(commit))
 
-    def commit_coming(self) -> Coming:
-        return self._arrivals.coming()
-
-    @asynccontextmanager
-    async def hold(self, organization_id: str) -> AsyncIterator[Held]:
-        hold = Hold(organization_id)
-        self._arrivals.pass_on()  # those who are here already need not wait for the hold to end
-        self._take(hold)
+    async def lock(self, organization_id: str) -> OrganizationLock:
+        if self._is_closed:
+            raise unavailable("is being closed")
+        request = self._request_lock(organization_id)
         try:
-            await hold.entered()
-            yield _HeldHere(hold, self._promise)
-        finally:
-            hold.give(None)
+            version = await request.granted
+            organization = await self._cache.at(organization_id, version)
+        except BaseException:
+            request.release()
+            raise
+        return HeldLock(request, organization, self._add)
 
     async def found(
         self,
@@ -138,18 +137,21 @@ class DatabaseStore(ABC):
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         founding = rows.of_bootstrap(organization, attachments, lookups, named)
-        outcome = await self._promise(_promised(organization.id, founding, (organization,)))
+        outcome = await self._add(pending_write(organization.id, founding, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
-    def _promise(self, pending: Pending) -> asyncio.Future[CommitOutcome]:
-        self._arrivals.add(pending)
+    def _add(self, pending: PendingCommit) -> asyncio.Future[CommitOutcome]:
+        if self._is_closed:
+            pending.future.set_exception(unavailable("is being closed"))
+        else:
+            self._group_commit.add(pending)
         return pending.future
 
     def _settle(self, settled: Settled) -> None:
-        """On the event loop: tell whoever waits."""
+        """Report the outcomes to those who wait for them."""
         for pending, outcome in settled:
             if outcome is CommitOutcome.COMMITTED:
-                for organization in pending.afterwards:
+                for organization in pending.organizations:
                     self._cache.keep(organization)
             if pending.future.done():  # its caller gave up
                 continue
@@ -343,7 +345,7 @@ class DatabaseStore(ABC):
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
         swap = SettingSwap(name, before, after)
         written = WriteSet(setting_swap=swap)
-        return await self._promise(_promised("", written, ())) is CommitOutcome.COMMITTED
+        return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
         """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
@@ -362,34 +364,13 @@ class DatabaseStore(ABC):
         return await self._rows(statement, statement.arguments(values))
 
 
-class _HeldHere:
-    """What a hold's caller gets: implements `activities.store.Held`."""
-
-    def __init__(self, hold: Hold, promise: Callable[[Pending], asyncio.Future[CommitOutcome]]) -> None:
-        self._hold = hold
-        self._promise = promise
-
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        pending = _pending(commit)
-        return pending.future if self._hold.give(pending) else self._promise(pending)
-
-
-def _pending(commit: Commit) -> Pending:
-    afterwards = tuple(change.after for change in (commit.change, commit.founding) if change is not None)
-    return _promised(commit.organization_id, rows.of_commit(commit), afterwards)
-
-
-def _promised(organization_id: str, written: WriteSet, afterwards: tuple[Organization, ...]) -> Pending:
-    return Pending(organization_id, written, afterwards, asyncio.get_running_loop().create_future())
-
-
 def _account_id(stored: StoredAccount) -> str:
     return stored.account.wallet_account_id
 
 
-def unavailable(cause: str) -> Unavailable:
+def unavailable(cause: str) -> DatabaseUnavailable:
     """For any operation that the database did not carry out, or may not have."""
-    return Unavailable(f"the database {cause}; sending the same request again is safe")
+    return DatabaseUnavailable(f"the database {cause}; sending the same request again is safe")
 
 
 def already_there(error: Exception) -> ServiceError:

@@ -65,7 +65,10 @@ class OrganizationCache:
 
     async def newest(self, organization_id: str) -> Organization | None:
         """The newest committed version: nothing that was reported before the call is missing from it."""
-        version = await self._source.version(organization_id)
+        return await self.at(organization_id, await self._source.version(organization_id))
+
+    async def at(self, organization_id: str, version: Version | None) -> Organization | None:
+        """A version that was the newest just now, or a newer one; None if there was none."""
         entry = self._entries.get(organization_id)
         if entry is not None and entry.organization.version == version:
             self._entries.move_to_end(organization_id)

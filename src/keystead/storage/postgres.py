@@ -1,6 +1,7 @@
 """The store over PostgreSQL: any number of processes on any number of machines.
 
-Here: reading, and asking for versions together. Not here: writing (`postgres_committer`, `postgres_holder`).
+Here: reading, and asking for versions together. Not here: writing (`postgres_transactions`), locks
+(`postgres_locks`).
 
 Why a read is fresh: every statement is sent after the read began, to the server that commits, and at READ
 COMMITTED it sees whatever was committed when it arrived.
@@ -14,35 +15,37 @@ from typing import Any
 
 import asyncpg
 
+from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.storage.base import DatabaseStore, unavailable
+from keystead.pipeline.store import CommitOutcome
+from keystead.storage.base import DatabaseStore, unavailable, unwritten
+from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
-from keystead.storage.postgres_committer import PostgresCommitter
+from keystead.storage.pending import LockRequest
 from keystead.storage.postgres_connections import Connections
-from keystead.storage.postgres_holder import PostgresHolder
-from keystead.storage.promises import Hold, Pending
+from keystead.storage.postgres_locks import PostgresLocks
+from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import Statement, postgres_statements
 
-_COMMIT_LANES = 4
 _READ_CONNECTIONS = 6
-_HOLD_CONNECTIONS = 2
+_WRITE_CONNECTIONS = 1
+_LOCK_CONNECTIONS = 4
 
 
 class PostgresStore(DatabaseStore):
-    """Uses at most twelve connections: four to commit, six to read, two to hold organizations."""
+    """Uses at most eleven connections: six to read, one to commit, four to lock organizations."""
 
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements()
         super().__init__(statements.reads, limits, kinds)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
-        self._writers = Connections(url, size=_COMMIT_LANES, timeout_s=timeout_s, lost=self._cache.clear)
-        self._holders = Connections(url, size=_HOLD_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
-        self._committer = PostgresCommitter(self._writers, statements, self._settle, lanes=_COMMIT_LANES)
-        self._holder = PostgresHolder(self._holders, statements, self._settle)
+        self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
+        self._lockers = Connections(url, size=_LOCK_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
+        self._statements = statements
+        self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
-        self._closed = False
 
     async def version(self, organization_id: str) -> Version | None:
         """While one question is under way, those who come collect; the next one answers them all."""
@@ -75,7 +78,7 @@ class PostgresStore(DatabaseStore):
                 answer.set_result(versions.get(organization_id))
 
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        if self._closed:
+        if self._is_closed:
             raise unavailable("is being closed")
         async with self._readers.lend() as connection:
             try:
@@ -87,27 +90,26 @@ class PostgresStore(DatabaseStore):
     def _listed(self, values: Sequence[str]) -> list[str]:
         return list(values)
 
-    def _hand_in(self, arrived: Sequence[Pending]) -> None:
-        if self._closed:
-            self._settle([(pending, unavailable("is being closed")) for pending in arrived])
-        else:
-            self._committer.hand_in(arrived)
+    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+        try:
+            async with self._writers.lend() as connection:
+                return await transacted(connection, lambda: write(connection, self._statements, batch))
+        except ServiceError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - it is reported to those who wait for the commit
+            return unwritten(error)
 
-    def _take(self, hold: Hold) -> None:
-        if self._closed:
-            hold.end(unavailable("is being closed"))
-        else:
-            self._holder.take(hold)
+    def _request_lock(self, organization_id: str) -> LockRequest:
+        return self._locks.request(organization_id)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the server answers a query."""
         await self.schema_version()
 
     async def close(self) -> None:
-        if not self._closed:
-            self._arrivals.pass_on()
-            self._closed = True
-            await self._holder.close()
-            await self._committer.close()
-            for connections in (self._readers, self._writers, self._holders):
+        if not self._is_closed:
+            self._is_closed = True
+            await self._locks.close()
+            await self._group_commit.close()
+            for connections in (self._readers, self._writers, self._lockers):
                 await connections.close()

@@ -1,7 +1,7 @@
 """Connections to PostgreSQL: made when needed, kept while they work, and what their errors mean.
 
 Here: settings of every connection, lending, time limits. Not here: what is done with them (`postgres`,
-`postgres_committer`).
+`postgres_transactions`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Connections:
             connection = self._take() or await self._connected()
             yield connection
         except _STATEMENT_AT_FAULT as error:
-            self._idle.append(connection)
+            if connection is not None:  # else the server refused the connection's settings
+                self._idle.append(connection)
             raise translated(error) from error
         except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
             if connection is not None:

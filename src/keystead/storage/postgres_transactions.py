@@ -1,25 +1,28 @@
 """One transaction on PostgreSQL: what it writes, and how it ends.
 
-Here: the statements of a group in their order. Not here: who begins a transaction (`postgres_committer`,
-`postgres_holder`), which commits fit together (`groups`).
+Here: the statements of a batch in their order. Not here: who begins a transaction (`postgres`, `postgres_locks`),
+which commits fit together (`batch`).
 
-Why a commit is safe at READ COMMITTED: an organization's row is locked by the compare-and-swap of its version
-(or before it, where several organizations move at once, or one is held). A transaction that finds the row locked
-waits, and then judges the row that the other one left: if that committed, the version differs and this one moves
-nothing. Records and attachments are written only under that lock. An activity's row is locked in the same way by
-the compare-and-swap of its revision, and its votes are written only under that. Fingerprints have a unique index,
-whose insert waits for another insert of the same fingerprint to commit or not.
+Why a commit is safe at READ COMMITTED: the compare-and-swap of an organization's version locks its row, and records
+and attachments are written only under that lock. A commit that does not change the organization locks the row too,
+but shared, after its other statements, so that it is short: then no other transaction can have changed the
+organization before this one is committed. Neither waits for a row that another transaction has locked: that one
+changes the organization, so this commit has lost (SKIP LOCKED), and no two transactions wait for each other. An
+activity's row is locked by the compare-and-swap of its revision, in order of ids, and its votes are written only
+under that. Fingerprints have a unique index, whose insert waits until another insert of the same one is committed
+or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import asyncpg
 
+from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.groups import Group
+from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
 from keystead.storage.write_set import IF_SKIPPED, ActivitySwap, SettingSwap, VersionSwap
 
@@ -43,37 +46,50 @@ async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome
     return outcome
 
 
-async def write(connection: Any, sql: PostgresStatements, group: Group) -> CommitOutcome:
+async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
     for swap, steps in (
-        (sql.swap_version, group.version_swaps),
-        (sql.swap_activity, group.activity_swaps),
-        (sql.swap_setting, group.setting_swaps),
+        (sql.swap_version, batch.version_swaps),
+        (sql.swap_activity, batch.activity_swaps),
+        (sql.swap_setting, batch.setting_swaps),
     ):
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
     for table, insert in sql.inserts.items():
-        if rows := group.rows.get(table):
+        if rows := batch.rows.get(table):
             status = await connection.execute(insert, *zip(*rows, strict=True))
             if table in IF_SKIPPED and _count(status) != len(rows):
                 return IF_SKIPPED[table]
-    for table, keys in group.deleted.items():
+    for table, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[table], keys)
-    for contents in group.emptied_wallets:
+    for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
-    for organization_id in group.deleted_organizations:
+    for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             await connection.execute(each, organization_id)
+    if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
+        return CommitOutcome.CONFLICT
+    if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
+        return CommitOutcome.CONFLICT
     return CommitOutcome.COMMITTED
+
+
+async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mapping[str, Version]) -> bool:
+    """Whether these organizations have these versions; then they keep them until the transaction ends."""
+    found = {
+        organization_id: Version(number, changed_by)
+        for organization_id, number, changed_by in await connection.fetch(sql.check_versions.sql, list(checks))
+    }
+    return found == checks
 
 
 async def _swapped(connection: Any, swap: Swap, steps: Sequence[VersionSwap | SettingSwap | ActivitySwap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
-    # Locked in order of ids, as every process does, so that two groups never wait for each other; the rows
-    # come back as they are once locked. Then the updates are certain, and need one round trip together.
+    # Locked in order of ids, as every process does, so that two transactions never wait for each other; the rows
+    # come back as they are once locked. Then the updates succeed, and need one round trip together.
     keys = zip(*[step.key() for step in steps], strict=True)
     found = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
     if any(step.expected() not in found for step in steps):

@@ -72,14 +72,15 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 def of_commit(commit: Commit) -> WriteSet:
     """The write set of a commit; every body is encoded here, on the caller's thread."""
     activity, change, founding = commit.activity, commit.change, commit.founding
-    version_swap = activity_swap = None
+    version_swap = activity_swap = version_check = None
     if change is not None:
-        assert change.before is not None, "a new organization is `founding`"
-        version_swap = VersionSwap(change.after.id, change.before, change.after.version)
+        version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
+    else:
+        version_check = commit.organization_id, commit.decided_on
     if activity is not None and activity.revision:
         values = _activity_changes(activity)
         activity_swap = ActivitySwap(activity.organization_id, activity.id, activity.revision - 1, values)
-    written = WriteSet(version_swap=version_swap, activity_swap=activity_swap)
+    written = WriteSet(version_swap=version_swap, version_check=version_check, activity_swap=activity_swap)
     if change is not None:
         _change_rows(change, written)
     if founding is not None:
@@ -104,7 +105,6 @@ def of_bootstrap(
 ) -> WriteSet:
     """The write set that makes an empty database an instance with its first organization."""
     founding = OrganizationChange(
-        before=None,
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),

@@ -17,11 +17,14 @@ from typing import Any
 
 import msgspec
 
+from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
+from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import DatabaseStore, NotMigrated, unavailable
+from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
-from keystead.storage.promises import Hold, Pending, Settled
+from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
@@ -38,10 +41,8 @@ class SqliteStore(DatabaseStore):
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._versions: dict[str, Version] = {}
-        self._closed = False
-        self._writer = SqliteWriter(
-            DatabaseFile(path, lock_wait_s=lock_wait_s), statements, self._settle, self._forget
-        )
+        self._writer = SqliteWriter(DatabaseFile(path, lock_wait_s=lock_wait_s), statements, self._forget)
+        self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
         """One read serves all who ask in the same turn of the event loop: requests often come in bunches, and
@@ -76,21 +77,28 @@ class SqliteStore(DatabaseStore):
     def _listed(self, values: Sequence[str]) -> str:
         return msgspec.json.encode(values).decode()
 
-    def _hand_in(self, arrived: Sequence[Pending]) -> None:
-        if self._closed:
-            self._settle([(pending, unavailable("is being closed")) for pending in arrived])
-        else:
-            self._writer.hand_in(arrived)
+    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+        return await self._writer.write(batch)
 
     def _settle(self, settled: Settled) -> None:
         self._versions.clear()  # read before these commits, a version would look as if they were lost
         super()._settle(settled)
 
-    def _take(self, hold: Hold) -> None:
-        if self._closed:
-            hold.end(unavailable("is being closed"))
-        else:
-            self._writer.take(hold)
+    def _request_lock(self, organization_id: str) -> LockRequest:
+        """Nothing is locked: one process serves a file, and others write to it for moments only."""
+        request = LockRequest(organization_id)
+        task = asyncio.create_task(self._serve_lock(request))
+        self._locks.add(task)
+        task.add_done_callback(self._locks.discard)
+        return request
+
+    async def _serve_lock(self, request: LockRequest) -> None:
+        try:
+            request.grant(await self.version(request.organization_id))
+        except ServiceError as error:
+            request.fail(error)
+        for pending in await request.released:
+            self._group_commit.add(pending)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the file is there and can be read."""
@@ -99,14 +107,15 @@ class SqliteStore(DatabaseStore):
         await self.schema_version()
 
     async def close(self) -> None:
-        if not self._closed:
-            self._arrivals.pass_on()
-            self._closed = True
+        if not self._is_closed:
+            self._is_closed = True
+            await asyncio.gather(*self._locks)
+            await self._group_commit.close()
             await self._writer.close()
             self._forget()
 
     def _reader(self) -> sqlite3.Cursor:
-        if self._closed:
+        if self._is_closed:
             raise unavailable("is being closed")
         self._cursor = self._file.connect().cursor()
         return self._cursor

@@ -130,12 +130,16 @@ class SqliteStatements(Statements, frozen=True, kw_only=True):
 class PostgresStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
 
-    `inserts` are by table, in the order of writing; they take one array for each column.
+    `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
+    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take
+    one array per column.
     """
 
     swap_version: Swap
     swap_activity: Swap
     swap_setting: Swap
+    lock_organization: Statement
+    check_versions: Statement
     inserts: dict[str, str]
 
 
@@ -169,6 +173,8 @@ def postgres_statements() -> PostgresStatements:
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
+        lock_organization=named.take("lock_organization"),
+        check_versions=named.take("check_versions"),
         inserts={table.name: postgres_insert(table) for table in TABLES},
     )
     named.check_all_taken()

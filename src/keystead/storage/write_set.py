@@ -1,6 +1,6 @@
 """The write set of a commit: its rows, its deletions, and the compare-and-swaps that must succeed.
 
-Here: the values. Not here: what each row holds (`rows`), which commits share a transaction (`groups`).
+Here: the values. Not here: what each row holds (`rows`), which commits share a transaction (`batch`).
 """
 
 from __future__ import annotations
@@ -119,12 +119,14 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
     deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
-    the `deleted_organizations` everything but their records and their activities.
+    the `deleted_organizations` everything but their records and their activities. `version_check`: in place of a
+    swap, an organization and the version that must be its newest.
     """
 
     rows: list[tuple[str, Row]] = []
     deleted: list[tuple[str, Row]] = []
     version_swap: VersionSwap | None = None
+    version_check: tuple[str, Version] | None = None
     activity_swap: ActivitySwap | None = None
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []

@@ -225,13 +225,11 @@ RULES: list[tuple[str, str, bytes, str]] = [
     ("P2SH", "SIGHASH_SINGLE", one("P2SH", extra=(sighash(3),)), "sighash type 03000000"),
     ("P2SH", "OP_CODESEPARATOR", one("P2SH", script=SEPARATED), "OP_CODESEPARATOR"),
     ("P2SH", "a script that is too long", one("P2SH", script=multisig(key_of(KEY)) + b"\x61" * 484), "521 bytes"),
-    ("P2WPKH", "a non_witness_utxo as well", one("P2WPKH", extra=(funding("P2WPKH"),)), "with non_witness_utxo"),
     ("P2WPKH", "only a non_witness_utxo", one("P2WPKH", 1, extra=(funding("P2WPKH"),)), "needs witness_utxo"),
     ("P2WPKH", "a witness_script", one("P2WPKH", extra=((b"\x05", b"\x51"),)), "not signed with witness_script"),
     ("P2WPKH", "SIGHASH_DEFAULT", one("P2WPKH", extra=(sighash(0),)), "sighash type 00000000"),
     ("P2WPKH", "a sighash type of one byte", one("P2WPKH", extra=((b"\x03", b"\x01"),)), "sighash type 01;"),
     ("P2WPKH", "finalized", one("P2WPKH", extra=((b"\x08", b"\0"),)), "not signed with final_scriptwitness"),
-    ("P2WSH", "a non_witness_utxo as well", one("P2WSH", extra=(funding("P2WSH"),)), "with non_witness_utxo"),
     ("P2WSH", "no witness_script", one("P2WSH", 5, script=SINGLE), "needs witness_script"),
     ("P2WSH", "a redeem_script", one("P2WSH", extra=((b"\x04", b"\x51"),)), "not signed with redeem_script"),
     ("P2WSH", "OP_CODESEPARATOR", one("P2WSH", script=SEPARATED), "OP_CODESEPARATOR"),
@@ -262,6 +260,21 @@ def test_rules_for_own_inputs(kind: str, unsigned: bytes, why: str) -> None:
     with pytest.raises(InvalidRequest, match=f"^failed to parse transaction: input 0: .*({why})") as refused:
         parse_bitcoin(unsigned, bitcoin_party(kind))
     assert refused.value.machine_code == "INVALID_TRANSACTION"
+
+
+@pytest.mark.parametrize("kind", ["P2WPKH", "P2WSH"])
+def test_a_segwit_input_may_have_both_forms_of_what_it_spends(kind: str) -> None:
+    """As common wallets write it; both must agree with each other and with the transaction id."""
+    spent = Spent(kind)
+    both = parse_bitcoin(one(kind, extra=(funding(kind),)), bitcoin_party(kind))
+    assert both.messages == parse_bitcoin(one(kind), bitcoin_party(kind)).messages
+    verify(both.assemble(signed(both)), [spent], transaction([spent], paying(1)))
+    other = (b"\x00", Spent(kind, satoshis=1).funding.serialize(include_witness=True))
+    with pytest.raises(InvalidRequest, match="non_witness_utxo is transaction"):
+        parse_bitcoin(one(kind, extra=(other,)), bitcoin_party(kind))
+    less = (b"\x01", TxOut(99_999, spent.output.script_pub_key).serialize())
+    with pytest.raises(InvalidRequest, match="contradict each other"):
+        parse_bitcoin(one(kind, 1, extra=(funding(kind), less)), bitcoin_party(kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)

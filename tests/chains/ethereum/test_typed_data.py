@@ -136,11 +136,54 @@ def test_value(name: str, kind: str, value: Any, seen: Any) -> None:
     assert data.digest == independent_digest(theirs)
 
 
+COLONS = "HyperliquidTransaction:ApproveAgent"
+HYPERLIQUID = {
+    "types": {
+        "EIP712Domain": [
+            {"name": "name", "type": "string"},
+            {"name": "version", "type": "string"},
+            {"name": "chainId", "type": "uint256"},
+            {"name": "verifyingContract", "type": "address"},
+        ],
+        COLONS: [
+            {"name": "hyperliquidChain", "type": "string"},
+            {"name": "agentAddress", "type": "address"},
+            {"name": "agentName", "type": "string"},
+            {"name": "nonce", "type": "uint64"},
+        ],
+    },
+    "primaryType": COLONS,
+    "domain": {
+        "name": "HyperliquidSignTransaction",
+        "version": "1",
+        "chainId": 42161,
+        "verifyingContract": "0x" + "00" * 20,
+    },
+    "message": {
+        "hyperliquidChain": "Mainnet",
+        "agentAddress": "0x" + "ab" * 20,
+        "agentName": "bot",
+        "nonce": 1763762400000,
+    },
+}
+
+
+@pytest.mark.parametrize("name", [COLONS, "Lib.Order", "order-line", "A:B:C"])
+def test_names_that_solidity_does_not_have_and_clients_sign(name: str) -> None:
+    document = json.loads(json.dumps(HYPERLIQUID).replace(COLONS, name))
+    data = parsed(document)
+    assert data.primary_type == name
+    assert data.digest == independent_digest(document)
+
+
 def without(document: dict[str, Any], member: str) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != member}
 
 
 TWICE = json.dumps(PERMIT).replace('"value": "1000"', '"value": "1", "value": "1000"')
+LONG = "N" * 80
+ALL_TO_ALL = {f"{LONG}{n}": [{"name": f"m{m}", "type": f"{LONG}{m}[]"} for m in range(n + 1)] for n in range(40)}
+UNCLE = {"name": "A", "children": [{"name": "B", "children": []}, {"name": 1, "children": []}]}
 REFUSED: list[tuple[str, Any, str]] = [
     ("not JSON", "{", "JSON"),
     ("a list", "[]", "object"),
@@ -198,6 +241,12 @@ REFUSED: list[tuple[str, Any, str]] = [
         "domain.nonce",
     ),
     ("a list in lists without end", with_message("uint8" + "[]" * 40, []), "deep"),
+    ("types that refer to all others", with_message(f"{LONG}39[]", [], **ALL_TO_ALL), "characters to hash"),
+    (
+        "a member three levels down",
+        with_message("Person", UNCLE, Person=PERSON),
+        "`message.x.children[1].name`: expe",
+    ),
     ("types without end", with_message("string", "x", **{f"T{n}": [] for n in range(100)}), "100"),
     ("text without end", json.dumps(with_message("string", "x" * BYTES_MAX)), "131072"),
 ]

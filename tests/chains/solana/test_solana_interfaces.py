@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
+from keystead.chains.solana.borsh import VALUES_MAX, ValueMeter
 from keystead.chains.solana.idl import check_idl
-from keystead.chains.solana.interfaces import parsed_instruction
+from keystead.chains.solana.interfaces import ProgramIdl
+from tests.support.hanging import not_hanging
 
 KEY = Pubkey(b"\x05" * 32)
 ROUTE = bytes.fromhex("e517cb977ae3ad2a")
@@ -151,7 +153,7 @@ def idl(*arguments: Any, name: str = "route", accounts: tuple[Any, ...] = (), **
 
 
 def read(text: str, data: bytes, accounts: list[str] | None = None) -> dict[str, Any] | None:
-    return parsed_instruction(text, data, accounts or [])
+    return ProgramIdl(text).parsed_instruction(data, accounts or [], ValueMeter())
 
 
 READ: list[tuple[Any, bytes, Any]] = [
@@ -339,3 +341,47 @@ KINDS = [kind for kind, *_ in READ] + [kind for _, kind, _ in NOT_READ] + [{"cop
 def test_any_data_is_read_or_not(kinds: list[Any], data: bytes) -> None:
     parsed = read(idl(*kinds), ROUTE + data)
     assert parsed is None or len(parsed["program_call_args"]) == len(kinds)
+
+
+# What reading may cost
+
+EMPTY = {"name": "Empty", "type": {"kind": "struct", "fields": []}}
+MANY = 5_000
+WIDE = {
+    "name": "Wide",
+    "generics": [{"kind": "type", "name": f"T{number}"} for number in range(MANY)],
+    "type": {"kind": "struct", "fields": []},
+}
+ARGUMENTS = [{"kind": "type", "type": "u8"}] * MANY
+COSTLY: list[tuple[str, Any, dict[str, Any], int]] = [
+    ("values that take no bytes", {"vec": {"defined": "Empty"}}, EMPTY, VALUES_MAX),
+    ("an array of them", {"array": [{"defined": "Empty"}, 10**30]}, EMPTY, 0),
+    ("generic arguments", {"vec": {"defined": {"name": "Wide", "generics": ARGUMENTS}}}, WIDE, 4),
+]
+
+
+@pytest.mark.parametrize(("kind", "defined", "count"), [row[1:] for row in COSTLY], ids=[row[0] for row in COSTLY])
+def test_values_are_counted(kind: Any, defined: dict[str, Any], count: int) -> None:
+    instruction = {"name": "route", "accounts": [], "args": [{"name": "x", "type": kind}]}
+    text = json.dumps({"instructions": [instruction], "types": [defined]})
+    check_idl(text)
+    with not_hanging():
+        assert read(text, ROUTE + count.to_bytes(4, "little")) is None
+
+
+def test_instructions_of_one_transaction_are_counted_together() -> None:
+    program, meter = ProgramIdl(idl({"vec": "u8"})), ValueMeter()
+    data = ROUTE + (1_000).to_bytes(4, "little") + bytes(1_000)
+    read_ones = [program.parsed_instruction(data, [], meter) is not None for _ in range(20)]
+    assert read_ones == [True] * (VALUES_MAX // 1_001) + [False] * (20 - VALUES_MAX // 1_001)
+
+
+def test_a_discriminator_longer_than_the_data_does_not_match() -> None:
+    one = {"name": "one", "accounts": [], "args": [], "discriminator": [1]}
+    two = {"name": "two", "accounts": [], "args": [], "discriminator": [1, 2]}
+    text = json.dumps({"instructions": [one, two], "types": []})
+    check_idl(text)
+    found = read(text, b"\x01")
+    assert found is not None
+    assert found["instruction_name"] == "one"
+    assert read(text, b"\x01\x02") is None

@@ -96,11 +96,15 @@ class PsbtInput:
 
 
 class Psbt(msgspec.Struct, frozen=True):
-    """`spent`: what each input spends, as the PSBT says. A txid vouches for it only where the whole previous
-    transaction is given; for SegWit inputs the signature does."""
+    """A PSBT that was read whole. `transaction_bytes`: the size of the unsigned transaction.
+
+    `spent`: what each input spends, as the PSBT says. A txid vouches for it only where the whole previous
+    transaction is given; for SegWit inputs the signature does.
+    """
 
     data: bytes
     transaction: Transaction
+    transaction_bytes: int
     inputs: tuple[PsbtInput, ...]
     spent: tuple[Output, ...]
 
@@ -141,7 +145,7 @@ def read_psbt(data: bytes) -> Psbt:
     reader.finish()
     for each in inputs:
         each.check_keys()
-    return Psbt(data, transaction, inputs, tuple(_spent(each, transaction) for each in inputs))
+    return Psbt(data, transaction, len(unsigned), inputs, tuple(_spent(each, transaction) for each in inputs))
 
 
 def _read_map(reader: Reader, what: str, later: range) -> _Map:

@@ -47,6 +47,12 @@ from keystead.chains.transaction import (
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this counts blocks, from it on seconds since the epoch."""
 
+PSBT_BYTES_MAX: Final = 500_000
+"""Previous transactions make PSBTs large. In hex, this many bytes fit a request of one MiB."""
+
+LEGACY_BYTES_HASHED_MAX: Final = 32_000_000
+"""Before SegWit, each input's digest is over the whole transaction. The 675 inputs that nodes relay need 19 MB."""
+
 _REDEEM_SCRIPT_BYTES_MAX: Final = 520
 _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
@@ -66,10 +72,9 @@ _RULES: Final[Mapping[str, _Rules]] = {
     P2SH: _Rules(
         (Field.NON_WITNESS_UTXO, Field.REDEEM_SCRIPT), (Field.WITNESS_UTXO, Field.WITNESS_SCRIPT, *_FINAL)
     ),
-    P2WPKH: _Rules((Field.WITNESS_UTXO,), (Field.NON_WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
-    P2WSH: _Rules(
-        (Field.WITNESS_UTXO, Field.WITNESS_SCRIPT), (Field.NON_WITNESS_UTXO, Field.REDEEM_SCRIPT, *_FINAL)
-    ),
+    # Wallets give the previous transaction too, since the signature does not vouch for other inputs' amounts.
+    P2WPKH: _Rules((Field.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
+    P2WSH: _Rules((Field.WITNESS_UTXO, Field.WITNESS_SCRIPT), (Field.REDEEM_SCRIPT, *_FINAL)),
     P2TR: _Rules(
         (Field.WITNESS_UTXO,),
         (
@@ -102,12 +107,19 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """
     require_curve(party, Curve.SECP256K1, "Bitcoin")
     account = _account(party)
+    if len(unsigned) > PSBT_BYTES_MAX:
+        raise unparsable(f"{len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
     psbt = read_psbt(unsigned)
     own = [each for each in psbt.inputs if _is_own(account, each, psbt)]
     if not own:
         raise unparsable(f"no input of {party.address or account.kind}")
     for each in own:
         _check_own(account, each)
+    if account.kind in (P2PKH, P2SH) and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX:
+        raise unparsable(
+            f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
+            "to sign at once: spend fewer, or receive at a SegWit address"
+        )
     fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")

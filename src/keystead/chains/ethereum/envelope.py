@@ -16,6 +16,9 @@ from keystead.chains.ethereum.rlp import Item
 from keystead.chains.transaction import Party, unparsable
 from keystead.primitives.keccak import keccak256
 
+TRANSACTION_BYTES_MAX: Final = 131_072
+"""What nodes take into their pools: 128 KiB, of a transaction without its blobs."""
+
 SELECTOR_BYTES: Final = 4
 """Of calldata, the first four name the function: keccak-256 of its signature."""
 
@@ -24,7 +27,9 @@ Fields = Sequence[tuple[str, Reader]]
 
 
 def read_list(payload: bytes, what: str) -> list[Item]:
-    """The items of the list that the payload is."""
+    """The items of the list that the payload is. Raises InvalidRequest."""
+    if len(payload) > TRANSACTION_BYTES_MAX:
+        raise unparsable(f"{what}: {len(payload)} bytes; at most {TRANSACTION_BYTES_MAX} are possible")
     try:
         items = rlp.decode(payload)
     except rlp.NotRlp as refused:

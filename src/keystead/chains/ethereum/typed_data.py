@@ -30,7 +30,10 @@ _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
 }
 """In this order, where the types do not declare the domain."""
 
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,199}\Z")
+TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
+"""Of the types as they are hashed: each struct's text repeats those that it refers to."""
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$:.-]{0,199}\Z")
 _ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
 _INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
 _BYTES_TYPE = re.compile(r"bytes(?P<size>[1-9][0-9]?)\Z")
@@ -38,8 +41,8 @@ _DECIMAL = re.compile(r"-?[0-9]{1,78}\Z")
 _HEX_INTEGER = re.compile(r"0x[0-9a-fA-F]{1,64}\Z")
 _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
 
-Encode = Callable[[Any, str], tuple[bytes, Any]]
-"""From a JSON value, and where it stands, to the bytes that are hashed for it and the value that policies see."""
+Encode = Callable[[Any], tuple[bytes, Any]]
+"""From a JSON value to the bytes that are hashed for it and the value that policies see. Raises _Malformed."""
 
 
 class TypedData(msgspec.Struct, frozen=True):
@@ -81,8 +84,8 @@ def _read(document: _Document) -> TypedData:
     if document.primary_type == DOMAIN:
         raise _Malformed(f"`primaryType`: {DOMAIN} is part of what is signed, not what is signed")
     types = _Types(declared)
-    domain_hash, domain = types.struct(DOMAIN)(document.domain, "domain")
-    message_hash, message = types.struct(document.primary_type)(document.message, "message")
+    domain_hash, domain = _at(".domain", types.struct(DOMAIN), document.domain)
+    message_hash, message = _at(".message", types.struct(document.primary_type), document.message)
     return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
 
 
@@ -97,7 +100,24 @@ def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
 
 
 class _Malformed(ValueError):
-    """Why a text is no typed data."""
+    """Why a text is not typed data. `place`: the steps from the root to the value, found while the error rises."""
+
+    def __init__(self, why: str, place: str = "") -> None:
+        super().__init__(why)
+        self.place = place
+
+    def __str__(self) -> str:
+        place = self.place.removeprefix(".")[:300]
+        return f"`{place}`: {self.args[0]}" if place else str(self.args[0])
+
+
+def _at(step: str, encode: Encode, value: Any) -> tuple[bytes, Any]:
+    """What `encode` returns; a refusal tells that it was at this step."""
+    try:
+        return encode(value)
+    except _Malformed as refused:
+        refused.place = step + refused.place
+        raise
 
 
 def _refused(field: str, why: str) -> InvalidRequest:
@@ -145,13 +165,15 @@ class _Types:
             self._check(name, members)
         self._declared = declared
         self._structs: dict[str, Encode] = {}
+        self._text_left = TYPE_TEXT_CHARACTERS_MAX
 
     @staticmethod
     def _check(name: str, members: tuple[_Member, ...]) -> None:
-        """Names are identifiers: a comma in one could make two different types hash alike."""
+        """Names have no comma, bracket or space: with one, two different types could hash alike. Names in Solidity
+        have no colon, point or hyphen either, but clients sign such types."""
         for word in (name, *(member.name for member in members)):
             if not _NAME.match(word):
-                raise _Malformed(f"`types.{name[:100]}`: {word[:100]!r} is no identifier")
+                raise _Malformed(f"`types.{name[:100]}`: {word[:100]!r} is not an identifier")
         if _elementary(name) is not None:
             raise _Malformed(f"`types.{name}`: this is the name of an elementary type")
         if len({member.name for member in members}) != len(members):
@@ -162,7 +184,11 @@ class _Types:
         known = self._structs.get(name)
         if known is None:
             # Put there before its members are looked at: they may be of this type again.
-            type_hash = keccak256(self._text(name).encode())
+            text = self._text(name)
+            self._text_left -= len(text)
+            if self._text_left < 0:
+                raise _Malformed(f"`types`: more than {TYPE_TEXT_CHARACTERS_MAX} characters to hash")
+            type_hash = keccak256(text.encode())
             members: list[tuple[str, Encode]] = []
             known = self._structs[name] = functools.partial(_struct, name, type_hash, members)
             members += [(member.name, self._encode(member.type)) for member in self._declared[name]]
@@ -200,25 +226,31 @@ class _Types:
 
 
 def _struct(
-    name: str, type_hash: bytes, members: list[tuple[str, Encode]], value: Any, at: str
+    name: str, type_hash: bytes, members: list[tuple[str, Encode]], value: Any
 ) -> tuple[bytes, dict[str, Any]]:
     if not isinstance(value, dict):
-        raise _Malformed(f"`{at}`: expected an object, a {name}")
+        raise _Malformed(f"expected an object, a {name}")
     words, seen = [type_hash], {}
     for member, encode in members:
         if member not in value:
-            raise _Malformed(f"`{at}.{member}`: missing, but {name} declares it")
-        word, seen[member] = encode(value[member], f"{at}.{member}")
+            raise _Malformed(f"missing, but {name} declares it", f".{member}")
+        word, seen[member] = _at(f".{member}", encode, value[member])
         words.append(word)
     return keccak256(b"".join(words)), seen
 
 
-def _array(encode: Encode, size: str, value: Any, at: str) -> tuple[bytes, list[Any]]:
+def _array(encode: Encode, size: str, value: Any) -> tuple[bytes, list[Any]]:
     if not isinstance(value, list):
-        raise _Malformed(f"`{at}`: expected a list")
+        raise _Malformed("expected a list")
     if size and len(value) != int(size):
-        raise _Malformed(f"`{at}`: expected {size} items, not {len(value)}")
-    items = [encode(item, f"{at}[{index}]") for index, item in enumerate(value)]
+        raise _Malformed(f"expected {size} items, not {len(value)}")
+    items = []
+    for index, item in enumerate(value):
+        try:
+            items.append(encode(item))
+        except _Malformed as refused:
+            refused.place = f"[{index}]{refused.place}"
+            raise
     return keccak256(b"".join(word for word, _ in items)), [seen for _, seen in items]
 
 
@@ -245,53 +277,53 @@ def _elementary(kind: str) -> Encode | None:
     return None
 
 
-def _string(value: Any, at: str) -> tuple[bytes, str]:
+def _string(value: Any) -> tuple[bytes, str]:
     if not isinstance(value, str):
-        raise _Malformed(f"`{at}`: expected a string")
+        raise _Malformed("expected a string")
     try:
         return keccak256(value.encode()), value
     except UnicodeEncodeError:
-        raise _Malformed(f"`{at}`: half a surrogate pair is no text") from None
+        raise _Malformed("half a surrogate pair is no text") from None
 
 
-def _octets(value: Any, at: str) -> bytes:
+def _octets(value: Any) -> bytes:
     if not isinstance(value, str) or not _HEX_BYTES.match(value):
-        raise _Malformed(f"`{at}`: expected bytes as 0x and pairs of hex digits")
+        raise _Malformed("expected bytes as 0x and pairs of hex digits")
     return bytes.fromhex(value[2:])
 
 
-def _dynamic_bytes(value: Any, at: str) -> tuple[bytes, str]:
-    octets = _octets(value, at)
+def _dynamic_bytes(value: Any) -> tuple[bytes, str]:
+    octets = _octets(value)
     return keccak256(octets), value.lower()
 
 
-def _fixed_bytes(size: int, value: Any, at: str) -> tuple[bytes, str]:
-    octets = _octets(value, at)
+def _fixed_bytes(size: int, value: Any) -> tuple[bytes, str]:
+    octets = _octets(value)
     if len(octets) != size:
-        raise _Malformed(f"`{at}`: expected {size} bytes, not {len(octets)}")
+        raise _Malformed(f"expected {size} bytes, not {len(octets)}")
     return octets.ljust(32, b"\0"), value.lower()
 
 
-def _address(value: Any, at: str) -> tuple[bytes, str]:
-    octets = _octets(value, at)
+def _address(value: Any) -> tuple[bytes, str]:
+    octets = _octets(value)
     if len(octets) != 20:
-        raise _Malformed(f"`{at}`: an address is 20 bytes, not {len(octets)}")
+        raise _Malformed(f"an address is 20 bytes, not {len(octets)}")
     return octets.rjust(32, b"\0"), value.lower()
 
 
-def _bool(value: Any, at: str) -> tuple[bytes, bool]:
+def _bool(value: Any) -> tuple[bytes, bool]:
     if not isinstance(value, bool):
-        raise _Malformed(f"`{at}`: expected true or false")
+        raise _Malformed("expected true or false")
     return int(value).to_bytes(32), value
 
 
-def _integer(bits: int, signed: bool, value: Any, at: str) -> tuple[bytes, int]:
+def _integer(bits: int, signed: bool, value: Any) -> tuple[bytes, int]:
     number = integer_of(value)
     if number is None:
-        raise _Malformed(f"`{at}`: expected an integer, or its decimal or 0x hex digits as a string")
+        raise _Malformed("expected an integer, or its decimal or 0x hex digits as a string")
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     if not low <= number <= high:
-        raise _Malformed(f"`{at}`: beyond the range of {'' if signed else 'u'}int{bits}")
+        raise _Malformed(f"beyond the range of {'' if signed else 'u'}int{bits}")
     return number.to_bytes(32, signed=signed), number
 
 

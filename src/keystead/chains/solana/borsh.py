@@ -1,7 +1,7 @@
 """Values of IDL types, read from the data of a Solana instruction, at a cost bounded by the data and a budget.
 
-Here: Borsh, generic definitions, options of C. Not here: which instruction it is (`solana_interfaces`), what types
-an IDL may name (`organizations.interface_formats`).
+Here: Borsh, generic definitions, options of C. Not here: which instruction it is (`interfaces`), what types
+an IDL may name (`idl`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import msgspec
 from keystead.chains.addresses.text import base58
 from keystead.chains.solana.idl import IdlGeneric, IdlType
 
-_VALUES_MAX: Final = 4096
-"""Values read from one instruction. Its bytes bound all values but those that take none, such as empty structs."""
+VALUES_MAX: Final = 16_384
+"""Values read from one transaction. Its bytes bound all values but those that take none, such as empty structs."""
 _NESTING_MAX: Final = 32
 
 _INTEGER = re.compile(r"(?P<sign>[ui])(?P<bits>8|16|32|64|128|256)")
@@ -45,11 +45,24 @@ _OPTION_LAYOUTS: Final = (
 """An IDL does not tell which of them its program reads."""
 
 
+class ValueMeter:
+    """Counts the values, and the generic arguments, that are read from one transaction."""
+
+    def __init__(self) -> None:
+        self._left = VALUES_MAX
+
+    def count(self, values: int) -> None:
+        self._left -= values
+        if self._left < 0:
+            raise _Undecodable
+
+
 def read_arguments(
-    arguments: Sequence[tuple[str, Any]], data: bytes, at: int, types: Mapping[str, IdlType]
+    arguments: Sequence[tuple[str, Any]], data: bytes, at: int, types: Mapping[str, IdlType], meter: ValueMeter
 ) -> dict[str, Any] | None:
     """Arguments by name, given as names and IDL types, from `data` from position `at` on; None without a single
-    exact reading. `types` are those that the IDL defines, by name.
+    exact reading, and when the transaction has more values than `meter` has left. `types` are those that the IDL
+    defines, by name.
 
     Programs may ignore what is left behind their arguments. So where options of C are among them, a reading that
     leaves something counts as well: if it differs, the program could act on other values than a policy has seen.
@@ -57,7 +70,7 @@ def read_arguments(
     readings: list[dict[str, Any]] = []
     is_exact = False
     for layout in _OPTION_LAYOUTS:
-        reader = _Reader(data, at, types, layout)
+        reader = _Reader(data, at, types, layout, meter)
         try:
             readings.append(reader.named(arguments, {}))
             is_exact = is_exact or reader.is_finished
@@ -123,12 +136,19 @@ def _length(written: Any, scope: _Scope) -> int:
 class _Reader:
     """Reads values of IDL types from Borsh. Whatever would not be written the same way again is refused."""
 
-    def __init__(self, data: bytes, at: int, types: Mapping[str, IdlType], option_layout: _OptionLayout) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        at: int,
+        types: Mapping[str, IdlType],
+        option_layout: _OptionLayout,
+        meter: ValueMeter,
+    ) -> None:
         self._data = data
         self._at = at
         self._types = types
         self._option_layout = option_layout
-        self._values = 0
+        self._meter = meter
         self.met_coption = False
 
     @property
@@ -142,8 +162,8 @@ class _Reader:
         return values
 
     def read(self, kind: Any, scope: _Scope, depth: int = 0) -> Any:
-        self._values += 1
-        if self._values > _VALUES_MAX or depth > _NESTING_MAX:
+        self._meter.count(1)
+        if depth > _NESTING_MAX:
             raise _Undecodable
         match kind:
             case str():
@@ -160,8 +180,8 @@ class _Reader:
                 return self.read(scope[name].kind, scope[name].scope, depth + 1)
             case {"defined": str(name)}:
                 return self._defined(name, [], scope, depth)
-            case {"defined": {"name": str(name), **more}}:
-                return self._defined(name, more.get("generics", []), scope, depth)
+            case {"defined": {"name": str(name)}}:
+                return self._defined(name, kind["defined"].get("generics", []), scope, depth)
             case _:
                 raise _Undecodable
 
@@ -180,6 +200,7 @@ class _Reader:
         kind = self._types.get(name)
         if kind is None or kind.serialization != "borsh":
             raise _Undecodable
+        self._meter.count(len(kind.generics))
         inside = _bound(kind.generics, arguments, scope)
         match kind.type.kind:
             case "struct":

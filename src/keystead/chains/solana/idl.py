@@ -13,6 +13,8 @@ from keystead.chains.interface_text import read_json, refused_interface
 
 _WHAT = "a Solana IDL"
 NESTING_MAX = 32
+DISCRIMINATOR_BYTES_MAX = 64
+"""Anchor's have 8 bytes, those of other frameworks 1 or 4."""
 
 
 class IdlAccount(msgspec.Struct, frozen=True):
@@ -90,10 +92,15 @@ def check_idl(text: str) -> None:
     idl: Idl = read_json(_IDL, text, _WHAT)
     defined = {kind.name for kind in idl.types}
     for instruction in idl.instructions:
-        if instruction.discriminator is not None and not all(
-            0 <= byte <= 255 for byte in instruction.discriminator
-        ):
+        discriminator = instruction.discriminator
+        if discriminator is not None and not all(0 <= byte <= 255 for byte in discriminator):
             raise refused_interface(_WHAT, f"instruction {instruction.name!r}: a discriminator is a list of bytes")
+        if discriminator is not None and len(discriminator) > DISCRIMINATOR_BYTES_MAX:
+            raise refused_interface(
+                _WHAT,
+                f"instruction {instruction.name!r}: a discriminator of {len(discriminator)} bytes; at most "
+                f"{DISCRIMINATOR_BYTES_MAX} are allowed",
+            )
         for argument in instruction.args:
             where = f"instruction {instruction.name!r}, argument {argument.name!r}"
             _check_idl_type(argument.type, _Names(defined), where)

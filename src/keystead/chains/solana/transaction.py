@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from keystead.api.enums import Curve
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.solana.interfaces import parsed_instruction
+from keystead.chains.solana.borsh import ValueMeter
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, read_message
 from keystead.chains.solana.token_program import expanded, token_transfer
 from keystead.chains.transaction import Description, Party, UnsignedTransaction, require_curve, unparsable
@@ -39,10 +40,10 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
 
     def describe(interfaces: Mapping[str, str]) -> Description:
+        meter = ValueMeter()
+        idls = {program: ProgramIdl(text) for program, text in interfaces.items()}
         calls = [
-            parsed_instruction(interfaces[each.program], each.data, each.keys())
-            if each.program in interfaces
-            else {}
+            idls[each.program].parsed_instruction(each.data, each.keys(), meter) if each.program in idls else {}
             for each in instructions
         ]
         tx = {

@@ -1,22 +1,22 @@
 """Tron's protobuf messages, as far as they are signed here, and their strict reading.
 
-Here: which field has which number and type (the network's `Tron.proto` and the contracts beside it). A field that
-is not in this table, and so could not be shown to a policy, makes the bytes unreadable.
-Not here: what they mean (`tron`).
+Here: which field has which number and type (the network's `Tron.proto` and the contracts beside it), protobuf's
+canonical encoding. A field that is not in this table could not be shown to a policy: it makes the bytes unreadable.
+Not here: what they mean (`transaction`).
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
+
+import msgspec
 
 from keystead.chains.transaction import unparsable
 
 # Name, number, type: a scalar of protobuf, or a message of this table; in brackets where it is repeated.
 # Enumerations are written as the integers that they are on the wire.
-_MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
-    "Transaction": (("raw_data", 1, "bytes"), ("signature", 2, "[bytes]")),
+MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
     "raw": (
         ("ref_block_bytes", 1, "bytes"),
         ("ref_block_hash", 4, "bytes"),
@@ -79,48 +79,128 @@ _MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
     "Key": (("address", 1, "bytes"), ("weight", 2, "int64")),
 }
 
+Message = Mapping[str, Any]
+"""Fields by name. An absent scalar is 0, False or empty, an absent message None, absent repeated fields are []."""
 
-def read(name: str, data: bytes) -> Any:
+
+class _Field(msgspec.Struct, frozen=True):
+    name: str
+    kind: str
+    repeated: bool
+
+    @property
+    def absent(self) -> Any:
+        if self.repeated:
+            return []
+        return {"bytes": b"", "string": "", "bool": False, "int32": 0, "int64": 0}.get(self.kind)
+
+
+_FIELDS: Final[Mapping[str, Mapping[int, _Field]]] = {
+    message: {number: _Field(name, kind.strip("[]"), kind.startswith("[")) for name, number, kind in fields}
+    for message, fields in MESSAGES.items()
+}
+
+_VARINT, _SIZED = 0, 2
+
+
+def read(name: str, data: bytes) -> Message:
     """The message of this name. Raises InvalidRequest for unknown or repeated fields, and for any form but
     the canonical one: fields in ascending order, the shortest numbers, defaults left out."""
-    from google.protobuf.message import DecodeError  # slow to import, and needed by few requests
+    fields = _FIELDS[name]
+    values: dict[str, Any] = {field.name: field.absent for field in fields.values()}
+    reader, last = _Reader(data, name), 0
+    while reader.at < len(data):
+        number, wire_type = divmod(reader.varint(), 8)
+        field = fields.get(number)
+        if field is None:
+            raise reader.refuse(f"field {number} is unknown")
+        if number < last or (number == last and not field.repeated):
+            raise reader.refuse(f"field {number} is repeated or out of order")
+        if wire_type != (_VARINT if field.kind in ("int32", "int64", "bool") else _SIZED):
+            raise reader.refuse(f"field {number} has wire type {wire_type}")
+        last, value = number, _value(field, reader)
+        if field.repeated:
+            values[field.name].append(value)
+        elif value == field.absent:
+            raise reader.refuse(f"field {number} is written although it has its default")
+        else:
+            values[field.name] = value
+    return values
 
-    message = _classes()[name]()
-    try:
-        message.ParseFromString(data)
-    except (DecodeError, UnicodeDecodeError):
-        raise unparsable(f"not a Tron {name}") from None
-    message.DiscardUnknownFields()
-    if message.SerializeToString(deterministic=True) != data:
-        raise unparsable(f"the Tron {name} has unknown or repeated fields, or is not in its canonical encoding")
-    return message
+
+def _value(field: _Field, reader: _Reader) -> Any:
+    match field.kind:
+        case "int64" | "int32":
+            return reader.integer(32 if field.kind == "int32" else 64)
+        case "bool":
+            number = reader.varint()
+            if number > 1:
+                raise reader.refuse(f"{number} is not a truth value")
+            return number == 1
+        case "bytes":
+            return reader.sized()
+        case "string":
+            try:
+                return reader.sized().decode()
+            except UnicodeDecodeError:
+                raise reader.refuse("a string is not UTF-8") from None
+        case message:
+            return read(message, reader.sized())
 
 
-def write(name: str, **fields: Any) -> bytes:
-    """The canonical encoding of a message."""
-    return bytes(_classes()[name](**fields).SerializeToString(deterministic=True))
+class _Reader:
+    """Reads the wire form of protobuf from the front of `data`. Raises InvalidRequest."""
+
+    def __init__(self, data: bytes, message: str) -> None:
+        self._data = data
+        self._message = message
+        self.at = 0
+
+    def refuse(self, why: str) -> Exception:
+        return unparsable(f"not a Tron {self._message} in its canonical encoding: {why}")
+
+    def varint(self) -> int:
+        """At most 64 bits, seven in each byte, the lowest first, in the fewest bytes."""
+        value = 0
+        for position in range(10):
+            if self.at == len(self._data):
+                raise self.refuse("it ends within a number")
+            byte = self._data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << 7 * position
+            if byte < 0x80:
+                if (position and not byte) or value >> 64:
+                    break
+                return value
+        raise self.refuse(f"the number before byte {self.at} is not in its shortest form")
+
+    def integer(self, bits: int) -> int:
+        """A signed integer: a negative one is written as its 64-bit two's complement."""
+        value = self.varint()
+        value -= value >> 63 << 64
+        if not -(1 << bits - 1) <= value < 1 << bits - 1:
+            raise self.refuse(f"{value} is beyond {bits} bits")
+        return value
+
+    def sized(self) -> bytes:
+        size = self.varint()
+        if size > len(self._data) - self.at:
+            raise self.refuse(f"it ends at byte {len(self._data)}, within a value")
+        self.at += size
+        return self._data[self.at - size : self.at]
 
 
-@functools.cache
-def _classes() -> Mapping[str, Callable[..., Any]]:
-    from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-    from google.protobuf.descriptor_pool import DescriptorPool
-    from google.protobuf.message_factory import GetMessageClass
+def signed_transaction(raw_data: bytes, signature: bytes) -> bytes:
+    """The protobuf `Transaction`: `raw_data` is its field 1, the signature its field 2."""
+    return b"".join(
+        bytes([number << 3 | _SIZED]) + _varint(len(data)) + data
+        for number, data in ((1, raw_data), (2, signature))
+    )
 
-    file = FileDescriptorProto(name="tron.proto", package="protocol", syntax="proto3")
-    for message, fields in _MESSAGES.items():
-        described = file.message_type.add(name=message)
-        for name, number, kind in fields:
-            plain = kind.strip("[]")
-            field = described.field.add(name=name, number=number)
-            field.label = (
-                FieldDescriptorProto.LABEL_OPTIONAL if plain == kind else FieldDescriptorProto.LABEL_REPEATED
-            )
-            if plain in _MESSAGES:
-                field.type, field.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".protocol.{plain}"
-            else:
-                field.type = FieldDescriptorProto.Type.Value(f"TYPE_{plain.upper()}")
-    # A pool of its own: other software in the process may bring the network's full schema under the same names.
-    pool = DescriptorPool()
-    pool.Add(file)
-    return {name: GetMessageClass(pool.FindMessageTypeByName(f"protocol.{name}")) for name in _MESSAGES}
+
+def _varint(value: int) -> bytes:
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*written, value])

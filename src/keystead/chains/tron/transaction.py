@@ -1,6 +1,6 @@
 """Tron transactions: the `raw_data` of one contract, signed by the SHA-256 of its bytes.
 
-Here: which contracts are signed, what policies see of each. Not here: their fields on the wire (`tron_schema`);
+Here: which contracts are signed, what policies see of each. Not here: their fields on the wire (`messages`);
 whether the account that pays lets this key sign, which its permissions on the chain decide.
 """
 
@@ -20,10 +20,10 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
-from keystead.chains.tron.messages import read, write
+from keystead.chains.tron.messages import Message, read, signed_transaction
 
-RAW_DATA_BYTES_MAX: Final = 500 * 1024
-"""What a node accepts."""
+RAW_DATA_BYTES_MAX: Final = 65_536
+"""A node accepts 500 KiB, which only deployments of contracts need, and those are not signed here."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",
@@ -44,25 +44,25 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     if len(unsigned) > RAW_DATA_BYTES_MAX:
         raise unparsable(f"{len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}")
     raw = read("raw", unsigned)
-    if len(raw.contract) != 1:
-        raise unparsable(f"{len(raw.contract)} contracts; a Tron transaction has exactly one")
+    if len(raw["contract"]) != 1:
+        raise unparsable(f"{len(raw['contract'])} contracts; a Tron transaction has exactly one")
     keywords = {
         "tron": {
             "tx": {
-                "ref_block_bytes": raw.ref_block_bytes.hex(),
-                "ref_block_hash": raw.ref_block_hash.hex(),
-                "expiration": raw.expiration,
-                "timestamp": raw.timestamp,
-                "fee_limit": raw.fee_limit,
-                "data": raw.data.hex(),
-                "contract": [_contract(raw.contract[0])],
+                "ref_block_bytes": raw["ref_block_bytes"].hex(),
+                "ref_block_hash": raw["ref_block_hash"].hex(),
+                "expiration": raw["expiration"],
+                "timestamp": raw["timestamp"],
+                "fee_limit": raw["fee_limit"],
+                "data": raw["data"].hex(),
+                "contract": [_contract(raw["contract"][0])],
             }
         }
     }
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         (signature,) = signatures
-        return write("Transaction", raw_data=unsigned, signature=[signature.r + signature.s + bytes([signature.v])])
+        return signed_transaction(unsigned, signature.r + signature.s + bytes([signature.v]))
 
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
@@ -72,78 +72,78 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def _contract(contract: Any) -> dict[str, Any]:
-    kind = _CONTRACT_TYPES.get(contract.type)
+def _contract(contract: Message) -> dict[str, Any]:
+    kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
-        raise unparsable(f"contract type {contract.type}; supported are {', '.join(_CONTRACT_TYPES.values())}")
+        raise unparsable(f"contract type {contract['type']}; supported are {', '.join(_CONTRACT_TYPES.values())}")
+    if contract["parameter"] is None:
+        raise unparsable(f"a {kind} without a parameter")
     # A node goes by the type, others by the URL: what they name must be the same.
-    if contract.parameter.type_url != f"type.googleapis.com/protocol.{kind}":
-        raise unparsable(f"a {kind} whose parameter is of type {contract.parameter.type_url[:100]!r}")
-    parameter = read(kind, contract.parameter.value)
+    if contract["parameter"]["type_url"] != f"type.googleapis.com/protocol.{kind}":
+        raise unparsable(f"a {kind} whose parameter is of type {contract['parameter']['type_url'][:100]!r}")
+    parameter = read(kind, contract["parameter"]["value"])
     return {
         "type": kind,
-        "permission_id": contract.permission_id,
-        "owner_address": _address(parameter.owner_address),
+        "permission_id": contract["permission_id"],
+        "owner_address": _address(parameter["owner_address"]),
         **_CONTRACTS[kind](parameter),
     }
 
 
-def _transfer(parameter: Any) -> dict[str, Any]:
-    return {"to_address": _address(parameter.to_address), "amount": parameter.amount}
+def _transfer(parameter: Message) -> dict[str, Any]:
+    return {"to_address": _address(parameter["to_address"]), "amount": parameter["amount"]}
 
 
-def _trigger(parameter: Any) -> dict[str, Any]:
+def _trigger(parameter: Message) -> dict[str, Any]:
     return {
-        "contract_address": _address(parameter.contract_address),
-        "call_value": parameter.call_value,
-        "data": parameter.data.hex(),
-        "call_token_value": parameter.call_token_value,
-        "token_id": parameter.token_id,
+        "contract_address": _address(parameter["contract_address"]),
+        "call_value": parameter["call_value"],
+        "data": parameter["data"].hex(),
+        "call_token_value": parameter["call_token_value"],
+        "token_id": parameter["token_id"],
     }
 
 
-def _freeze(parameter: Any) -> dict[str, Any]:
-    return {"frozen_balance": parameter.frozen_balance, "resource": _resource(parameter)}
+def _freeze(parameter: Message) -> dict[str, Any]:
+    return {"frozen_balance": parameter["frozen_balance"], "resource": _resource(parameter)}
 
 
-def _unfreeze(parameter: Any) -> dict[str, Any]:
-    return {"unfreeze_balance": parameter.unfreeze_balance, "resource": _resource(parameter)}
+def _unfreeze(parameter: Message) -> dict[str, Any]:
+    return {"unfreeze_balance": parameter["unfreeze_balance"], "resource": _resource(parameter)}
 
 
-def _undelegate(parameter: Any) -> dict[str, Any]:
+def _undelegate(parameter: Message) -> dict[str, Any]:
     return {
         "resource": _resource(parameter),
-        "balance": parameter.balance,
-        "receiver_address": _address(parameter.receiver_address),
+        "balance": parameter["balance"],
+        "receiver_address": _address(parameter["receiver_address"]),
     }
 
 
-def _delegate(parameter: Any) -> dict[str, Any]:
-    return {**_undelegate(parameter), "lock": parameter.lock, "lock_period": parameter.lock_period}
+def _delegate(parameter: Message) -> dict[str, Any]:
+    return {**_undelegate(parameter), "lock": parameter["lock"], "lock_period": parameter["lock_period"]}
 
 
-def _permissions(parameter: Any) -> dict[str, Any]:
+def _permissions(parameter: Message) -> dict[str, Any]:
     return {
-        **{
-            part: _permission(getattr(parameter, part)) for part in ("owner", "witness") if parameter.HasField(part)
-        },
-        "actives": [_permission(active) for active in parameter.actives],
+        **{part: _permission(parameter[part]) for part in ("owner", "witness") if parameter[part] is not None},
+        "actives": [_permission(active) for active in parameter["actives"]],
     }
 
 
-def _permission(permission: Any) -> dict[str, Any]:
+def _permission(permission: Message) -> dict[str, Any]:
     return {
-        "type": _named(_PERMISSION_TYPES, permission.type, "permission type"),
-        "id": permission.id,
-        "permission_name": permission.permission_name,
-        "threshold": permission.threshold,
-        "parent_id": permission.parent_id,
-        "operations": permission.operations.hex(),
-        "keys": [{"address": _address(key.address), "weight": key.weight} for key in permission.keys],
+        "type": _named(_PERMISSION_TYPES, permission["type"], "permission type"),
+        "id": permission["id"],
+        "permission_name": permission["permission_name"],
+        "threshold": permission["threshold"],
+        "parent_id": permission["parent_id"],
+        "operations": permission["operations"].hex(),
+        "keys": [{"address": _address(key["address"]), "weight": key["weight"]} for key in permission["keys"]],
     }
 
 
-_CONTRACTS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
+_CONTRACTS: Final[Mapping[str, Callable[[Message], dict[str, Any]]]] = {
     "TransferContract": _transfer,
     "TriggerSmartContract": _trigger,
     "AccountPermissionUpdateContract": _permissions,
@@ -154,8 +154,8 @@ _CONTRACTS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
 }
 
 
-def _resource(parameter: Any) -> str:
-    return _named(_RESOURCES, parameter.resource, "resource")
+def _resource(parameter: Message) -> str:
+    return _named(_RESOURCES, parameter["resource"], "resource")
 
 
 def _named(names: Sequence[str], number: int, what: str) -> str:

@@ -155,10 +155,6 @@ SELECT version FROM schema_version;
 
 -- Compare-and-swap: each changes one row, or none where the expected state is no longer there.
 
--- name: swap_version
-UPDATE organization SET version = :after_number, changed_by = :after_changed_by
-WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;
-
 -- name: swap_activity
 UPDATE activity SET
     status = :after_status,

@@ -91,12 +91,31 @@ SELECT DISTINCT value FROM lookup
 WHERE kind = :kind AND value = ANY(:values)
     AND parent_id = :parent_id AND organization_id <> :organization_id;
 
--- Locks, in order of keys: every process takes them in this order, so that no two wait for each other.
+-- Locks of organizations. SKIP LOCKED: a row that another transaction has locked is being changed, so that a commit
+-- that needs it has lost the race, and does not wait.
+
+-- name: swap_version
+UPDATE organization SET version = :after_number, changed_by = :after_changed_by
+WHERE id = (
+    SELECT id FROM organization
+    WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by
+    FOR NO KEY UPDATE SKIP LOCKED
+);
 
 -- name: lock_organizations
 SELECT id, version, changed_by FROM organization
 WHERE id = ANY(:organization_ids)
-ORDER BY id FOR UPDATE;
+ORDER BY id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: check_versions
+SELECT id, version, changed_by FROM organization
+WHERE id = ANY(:organization_ids)
+ORDER BY id FOR SHARE SKIP LOCKED;
+
+-- name: lock_organization
+SELECT version, changed_by FROM organization WHERE id = :organization_id FOR NO KEY UPDATE;
+
+-- Locks in order of keys: every process takes them in this order, so that no two wait for each other.
 
 -- name: lock_activities
 SELECT organization_id, id, revision FROM activity

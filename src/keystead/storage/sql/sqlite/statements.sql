@@ -105,3 +105,9 @@ ORDER BY id DESC, vote_id;
 SELECT DISTINCT value FROM lookup
 WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
     AND parent_id = :parent_id AND organization_id <> :organization_id;
+
+-- Compare-and-swap: changes one row, or none where the organization has another version.
+
+-- name: swap_version
+UPDATE organization SET version = :after_number, changed_by = :after_changed_by
+WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;

@@ -1,6 +1,6 @@
-"""From an execution's outcome to what is committed: the result, the organization's change, what was founded.
+"""The effects of an execution: from its outcome to the result, the organization's change, a new organization.
 
-Pure. Not here: the commit (`lifecycle`, `store`).
+Pure. Not here: the commit that holds them (`commit`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
     known = _found_by(organization, outcome.changes) | _removed_lookups(outcome.attachments)
     found = _found_by(after, outcome.changes) | _new_lookups(outcome.attachments)
     return OrganizationChange(
-        before=organization.version,
         after=after,
         changes=outcome.changes,
         attachments=outcome.attachments,
@@ -45,13 +44,12 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
 
 
 def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
-    """The organization that the outcome brings into being."""
+    """The organization that the outcome makes."""
     founded = outcome.founds
     if founded is None:
         return None
     changes = tuple(Put(record) for record in records_of(founded.organization))
     return OrganizationChange(
-        before=None,
         after=founded.organization,
         changes=changes,
         attachments=founded.attachments,
@@ -60,7 +58,7 @@ def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
 
 
 def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
-    """By what those whom these changes touch can be found in this version of the organization."""
+    """The look-ups, in this version of the organization, of the profile and the users that these changes write."""
     found, users = set[Lookup](), organization.users
     for change in changes:
         match change:

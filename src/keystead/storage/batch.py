@@ -1,6 +1,7 @@
-"""Which commits can be written as one: several waiting commits become one transaction of few statements.
+"""Several commits written as one transaction of few statements.
 
-Here: putting commits together. Not here: the transaction (`sqlite_writer`, `postgres_transactions`). Pure.
+Here: merging commits. Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`,
+`postgres_transactions`). Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from operator import itemgetter
 
 import msgspec
 
+from keystead.organizations.organization import Version
 from keystead.storage.tables import TABLES
 from keystead.storage.write_set import ActivitySwap, Row, SettingSwap, VersionSwap, WalletContents, WriteSet
 
@@ -21,14 +23,17 @@ _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
 same row waits for this one."""
 
 
-class Group(msgspec.Struct, frozen=True):
-    """What one transaction writes: at most one step per organization and per activity, and each row once.
+class Batch(msgspec.Struct, frozen=True):
+    """What one transaction writes: at most one swap per organization and per activity, and each row once.
 
-    Steps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
+    `version_checks`: organizations that the transaction does not change, and the version that each must have.
+
+    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
     process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
     delete; none of them is in `rows`.
     """
 
+    version_checks: dict[str, Version]
     version_swaps: list[VersionSwap]
     activity_swaps: list[ActivitySwap]
     rows: dict[str, list[Row]]
@@ -38,8 +43,8 @@ class Group(msgspec.Struct, frozen=True):
     setting_swaps: list[SettingSwap]
 
 
-def gather(commits: Iterable[WriteSet]) -> Group | None:
-    """The write sets as one group. None if they cannot all succeed: one does not begin where the one before it
+def merge(commits: Iterable[WriteSet]) -> Batch | None:
+    """The write sets as one batch. None if they cannot all succeed: one does not begin where the one before it
     ends.
 
     Swaps of one organization's version that follow each other become one swap from the first version to the
@@ -47,6 +52,7 @@ def gather(commits: Iterable[WriteSet]) -> Group | None:
     text or a look-up is written. Swaps of one activity are not merged: each is decided on the activity that was
     read.
     """
+    version_checks: dict[str, Version] = {}
     version_swaps: dict[Row, VersionSwap] = {}
     activity_swaps: dict[Row, ActivitySwap] = {}
     setting_swaps: dict[Row, SettingSwap] = {}
@@ -55,11 +61,19 @@ def gather(commits: Iterable[WriteSet]) -> Group | None:
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
     for commit in commits:
+        if (check := commit.version_check) is not None:
+            organization_id, version = check
+            swap = version_swaps.get((organization_id,))
+            newest = swap.after if swap is not None else version_checks.setdefault(organization_id, version)
+            if newest != version:
+                return None
         if (version_swap := commit.version_swap) is not None:
             if (earlier := version_swaps.get(version_swap.key())) is not None:
                 if earlier.after != version_swap.before or version_swap.organization_id in deleted_organizations:
                     return None
                 version_swap = VersionSwap(version_swap.organization_id, earlier.before, version_swap.after)
+            elif version_checks.pop(version_swap.organization_id, version_swap.before) != version_swap.before:
+                return None
             version_swaps[version_swap.key()] = version_swap
         if (activity_swap := commit.activity_swap) is not None:
             if activity_swap.key() in activity_swaps:
@@ -87,7 +101,8 @@ def gather(commits: Iterable[WriteSet]) -> Group | None:
     for table, key_of in _SORTED_BY.items():
         if table in rows:
             rows[table].sort(key=key_of)
-    return Group(
+    return Batch(
+        dict(sorted(version_checks.items())),
         [version_swaps[key] for key in sorted(version_swaps)],
         [activity_swaps[key] for key in sorted(activity_swaps)],
         rows,

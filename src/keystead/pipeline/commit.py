@@ -1,0 +1,85 @@
+"""The step before the commit: from a decision and an execution to what is committed.
+
+Here: the activity's next status, its result, app proofs, the organization's change. Not here: the commit (`store`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.enums import VoteSelection
+from keystead.api.errors import ServiceError
+from keystead.api.records import Evaluation, Timestamp, Vote
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.pipeline import states
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.deciding import Case
+from keystead.pipeline.effects import change_of, founding_of, result_of
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import ComputedOutcome, Executed
+from keystead.pipeline.proofs import proof_payloads
+from keystead.pipeline.requests import Submission, recorded_envelope
+from keystead.pipeline.store import Commit
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """What is to be committed for a request, and what is answered once that is durable: the activity or a refusal.
+
+    Without a commit nothing changes. `computed`: for another attempt, if the commit loses a race.
+    """
+
+    commit: Commit | None = None
+    activity: Activity | None = None
+    refusal: ServiceError | None = None
+    computed: ComputedOutcome | None = None
+
+
+async def commit_of(
+    activity: Activity,
+    executed: Executed,
+    case: Case,
+    organization: Organization,
+    evaluation: Evaluation,
+    environment: Environment,
+) -> Decided:
+    """The activity in the status that its decision and its execution lead to, with everything that changes."""
+    activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
+    change = founding = None
+    if executed.outcome is not None:
+        activity = replace(activity, result=result_of(case, executed.outcome))
+        asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
+        if asked and recorded_envelope(activity.request).generate_app_proofs:
+            payloads = proof_payloads(activity, organization, executed.outcome.derived, case.now_ms)
+            activity = replace(activity, app_proofs=await environment.signer.prove(payloads))
+        change = change_of(organization, executed.outcome, evaluation.id)
+        assert change is None or case.operation.changes_organization, case.operation.name
+        founding = founding_of(executed.outcome)
+    commit = Commit(
+        organization_id=organization.id,
+        decided_on=organization.version,
+        activity=activity,
+        change=change,
+        founding=founding,
+        evaluations=(evaluation,),
+    )
+    return Decided(commit, activity, computed=executed.reusable(case))
+
+
+def vote_of(
+    selection: VoteSelection, activity_id: str, submission: Submission, caller: Principal, vote_id: str, now_ms: int
+) -> Vote:
+    """The caller's vote, proved by the stamp on the submission."""
+    return Vote(
+        id=vote_id,
+        user_id=caller.user.user_id,
+        user=caller.user,
+        activity_id=activity_id,
+        selection=selection,
+        message=submission.request.decode(),
+        public_key=caller.proven.public_key,
+        signature=caller.proven.signature,
+        scheme=caller.proven.scheme,
+        created_at=Timestamp.from_ms(now_ms),
+    )

@@ -1,0 +1,37 @@
+"""What the steps of the pipeline use of this process. Not here: the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from keystead.api.catalogue import Catalogue
+from keystead.organizations.limits import Limits
+from keystead.pipeline.ports import Clock, Signer
+from keystead.pipeline.requests import Liveness
+from keystead.pipeline.store import Store
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for decisions.
+
+    `approvals_last_ms`: approvals older than this must be given again. `fail_closed`: a DENY policy that cannot be
+    evaluated denies.
+    """
+
+    limits: Limits
+    liveness: Liveness
+    approvals_last_ms: int = 24 * 3_600_000
+    fail_closed: bool = False
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """`new_id` makes a new UUID, later ones in the order of their text."""
+
+    store: Store
+    signer: Signer
+    clock: Clock
+    new_id: Callable[[], str]
+    catalogue: Catalogue
+    rules: Rules

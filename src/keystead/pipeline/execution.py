@@ -1,0 +1,102 @@
+"""The step that executes an activity: its operation's function, and what happens when it refuses.
+
+Here: the event that decision and execution lead to. Not here: the functions (`operations`), what is committed
+(`commit`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import NotImplementedHere, ServiceError
+from keystead.api.records import Status, Wire
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity, Execution, Informed, Outcome
+from keystead.pipeline.deciding import Case
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.states import Event
+from keystead.policies.judgement import Judgement, Verdict
+
+DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
+
+
+class ComputedOutcome(msgspec.Struct, frozen=True):
+    """What an earlier attempt at the same request computed, and the context it was computed from."""
+
+    context: Any
+    outcome: Outcome[Wire]
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """`outcome` where the execution succeeded, `failure` where it was refused."""
+
+    event: Event
+    outcome: Outcome[Wire] | None = None
+    failure: Status | None = None
+
+    def reusable(self, case: Case) -> ComputedOutcome | None:
+        """What a later attempt may commit without computing it again: the outcome of an operation that depends on
+        its parameters and its context alone, such as a signature."""
+        if self.outcome is None or case.operation.gather is None or case.operation.changes_organization:
+            return None
+        return ComputedOutcome(case.gathered, self.outcome)
+
+
+def event_decided(decision: Judgement, *, lacks_proofs: bool) -> Event:
+    """What a decision that does not deny leads to, if an execution that it allows succeeds."""
+    if lacks_proofs:
+        return Event.LACKS_AUTHENTICATORS
+    return Event.EXECUTED if decision.verdict is Verdict.ALLOW else Event.LACKS_CONSENSUS
+
+
+async def execute(
+    event: Event,
+    activity: Activity,
+    case: Case,
+    organization: Organization,
+    environment: Environment,
+    computed: ComputedOutcome | None,
+) -> Executed:
+    """Execute the activity if `event`, which the decision led to, says so.
+
+    `computed`: used in place of another execution if its context is the one that was loaded now. Raises the refusal
+    of a new submission; the refusal of an activity on record becomes its failure.
+    """
+    if event is not Event.EXECUTED:
+        return Executed(event)
+    if computed is not None and case.missing is None and computed.context == case.gathered:
+        return Executed(Event.EXECUTED, computed.outcome)
+    try:
+        if case.missing is not None:
+            raise case.missing
+        outcome = case.operation.execute(execution_of(case, organization, environment), case.current_intent())
+        if not isinstance(outcome, Outcome):
+            outcome = await outcome
+    except ServiceError as refused:
+        if activity.status is ActivityStatus.CREATED or is_temporary(refused):
+            raise
+        return Executed(Event.FAILED, failure=Status(code=refused.grpc_code, message=refused.message))
+    return Executed(Event.EXECUTED, outcome)
+
+
+def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
+    """What the operation's function gets: with the loaded context, if the operation loads one."""
+    kind = Execution if case.operation.gather is None else partial(Informed, gathered=case.gathered)
+    return kind(
+        organization=organization,
+        submitter_id=case.submitter_id,
+        identities=case.identities,
+        now_ms=case.now_ms,
+        limits=environment.rules.limits,
+        signer=environment.signer,
+        new_id=environment.new_id,
+    )
+
+
+def is_temporary(refused: ServiceError) -> bool:
+    """Whether another attempt may succeed: the refusal says nothing about the activity."""
+    return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)

@@ -1,0 +1,199 @@
+"""The queue of an organization: its submissions are decided on one after the other, and committed together.
+
+A turn ends when the commit it decided on is handed to the store, not when that is durable: the next turn starts
+from the speculative head, the organization as it will be after the commits that were handed in. If one of these
+fails, the commits decided on top of it fail too, and their submissions are decided on again.
+
+Where another process changes the organization at the same time (contention), the organization is locked in the
+database first. Everything that waits in the queue is then decided on under this one lock and written in one
+transaction, when the lock is released.
+
+Not here: what is decided (`submit`, `vote`), the lock itself (`storage`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+from keystead.organizations.organization import Organization
+from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Store
+
+CONTENTION_S: Final = 2.0
+"""How long an organization is locked before each decision, after a commit lost a race for it."""
+
+LOCKED_COMMITS_MAX: Final = 64
+"""How many commits are decided on under one lock: other processes wait meanwhile."""
+
+Committing = asyncio.Future[CommitOutcome]
+
+
+class Contention:
+    """Which organizations other processes change at the same time. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def is_contended(self, organization_id: str) -> bool:
+        """Whether a commit of this process lost a race for the organization less than CONTENTION_S ago."""
+        return bool(self._until) and self._until.get(organization_id, 0.0) > _now_s()
+
+    def lost_race(self, organization_id: str) -> None:
+        now_s = _now_s()
+        while self._until and next(iter(self._until.values())) <= now_s:  # the oldest is the first
+            del self._until[next(iter(self._until))]
+        self._until.pop(organization_id, None)
+        self._until[organization_id] = now_s + CONTENTION_S
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class OrganizationQueue:
+    """Belongs to one event loop. Use `turn`, and await `committed` for what was handed in during it."""
+
+    def __init__(self, store: Store, organization_id: str, contention: Contention) -> None:
+        self._store = store
+        self._organization_id = organization_id
+        self._contention = contention
+        self._turns = asyncio.Lock()
+        self._waiting = 0
+        self._head: Organization | None = None
+        self._head_commit: Committing | None = None
+        self._uncommitted: dict[Committing, str | None] = {}
+        self._lock: OrganizationLock | None = None
+        self._locked_commits = 0
+        self.users = 0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One at a time, in the order in which they ask; under the organization's lock if it is contended.
+
+        Raises what the store raises when it cannot lock.
+        """
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+            self._unlock_if_unused()
+        try:
+            if self._contention.is_contended(self._organization_id):
+                await self._take_lock()
+            yield
+        finally:
+            self._turns.release()
+            if self._locked_commits >= LOCKED_COMMITS_MAX:
+                self._unlock()
+            self._unlock_if_unused()
+
+    # During a turn.
+
+    async def organization(self) -> Organization | None:
+        """The organization to decide on: the speculative head, or what the database has."""
+        return self._head or await self._store.organization(self._organization_id)
+
+    @property
+    def head_commit(self) -> Committing | None:
+        """The commit that leads to the speculative head; None while the database has the newest version."""
+        return self._head_commit
+
+    async def flush(self, fingerprint: str | None = None) -> None:
+        """Wait until every commit that was handed in is settled, so that the database has what they led to.
+
+        With a fingerprint: only if one of them is of the activity with this fingerprint.
+        """
+        if not self._uncommitted or (fingerprint is not None and fingerprint not in self._uncommitted.values()):
+            return
+        was_locked = self._lock is not None
+        self._unlock()
+        await self._settle()
+        if was_locked:
+            await self._take_lock()
+
+    def commit(self, commit: Commit) -> Committing:
+        """Hand in a commit; `committed` gives its outcome."""
+        committing = (self._lock or self._store).commit(commit)
+        self._uncommitted[committing] = commit.activity.fingerprint if commit.activity else None
+        self._locked_commits += self._lock is not None
+        if commit.change is not None:
+            self._head, self._head_commit = commit.change.after, committing
+        return committing
+
+    # After it.
+
+    async def committed(self, committing: Committing) -> CommitOutcome:
+        """The outcome of a commit that was handed in during a turn. Raises what the store raises."""
+        outcome = None
+        try:
+            outcome = await committing
+        finally:
+            if committing in self._uncommitted:
+                del self._uncommitted[committing]
+                if outcome is not CommitOutcome.COMMITTED:
+                    self._uncommitted.clear()  # what was decided on top of it fails too
+                if not self._uncommitted:
+                    self._head = self._head_commit = None
+        if outcome is CommitOutcome.CONFLICT:
+            self._contention.lost_race(self._organization_id)
+        return outcome
+
+    async def _take_lock(self) -> None:
+        if self._lock is not None and not self._lock.is_released:
+            return
+        lock = await self._store.lock(self._organization_id)
+        await self._settle()  # they were written before the lock was granted, or wait for it in vain
+        self._lock, self._locked_commits = lock, 0
+        self._head = lock.organization
+
+    async def _settle(self) -> None:
+        if self._uncommitted:
+            await asyncio.wait(list(self._uncommitted))
+        self._uncommitted.clear()
+        self._head = self._head_commit = None
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock, self._locked_commits = None, 0
+
+    def _unlock_if_unused(self) -> None:
+        if not self._waiting and not self._turns.locked():
+            self._unlock()
+
+
+async def is_committed(committing: Committing) -> bool:
+    """Whether a commit of another task succeeded, once that is known."""
+    await asyncio.wait([committing])
+    return (
+        not committing.cancelled()
+        and committing.exception() is None
+        and committing.result() is CommitOutcome.COMMITTED
+    )
+
+
+class OrganizationQueues:
+    """The queues of this process: one for each organization, for as long as somebody uses it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._contention = Contention()
+        self._queues: dict[str, OrganizationQueue] = {}
+
+    @contextmanager
+    def queue(self, organization_id: str) -> Iterator[OrganizationQueue]:
+        queue = self._queues.get(organization_id)
+        if queue is None:
+            queue = self._queues[organization_id] = OrganizationQueue(
+                self._store, organization_id, self._contention
+            )
+        queue.users += 1
+        try:
+            yield queue
+        finally:
+            queue.users -= 1
+            if not queue.users:
+                del self._queues[organization_id]

@@ -1,0 +1,78 @@
+"""Group commit: what arrived while the last commit was written is committed next, in one transaction.
+
+Here: the queue of a process and its one writer, which waits for nothing but the commit before (PostgreSQL calls
+such a wait `commit_delay`; there is none here). Not here: the transaction (`sqlite_writer`,
+`postgres_transactions`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final
+
+from keystead.api.errors import Unavailable
+from keystead.pipeline.store import CommitOutcome
+from keystead.storage.batch import Batch, merge
+from keystead.storage.pending import PendingCommit, Settled
+
+BATCH_MAX: Final = 256
+"""How many commits share a transaction at most: the first of them waits for all."""
+
+Write = Callable[[Batch], Awaitable[CommitOutcome | Exception]]
+
+
+class GroupCommit:
+    """Belongs to one event loop. `write` runs a transaction; `settle` is told the outcomes, in order."""
+
+    def __init__(self, write: Write, settle: Callable[[Settled], None]) -> None:
+        self._write = write
+        self._settle = settle
+        self._queue: deque[PendingCommit] = deque()
+        self._writer: asyncio.Task[None] | None = None
+
+    def add(self, pending: PendingCommit) -> None:
+        self._queue.append(pending)
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Returns when every commit that was added is settled."""
+        while self._writer is not None:
+            await self._writer
+
+    async def _run(self) -> None:
+        try:
+            while self._queue:
+                batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_MAX))]
+                self._settle(await self._outcomes(batch))
+        finally:
+            self._writer = None
+
+    async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
+        """All together if all of them can succeed; else by organization, and at last one after the other."""
+        merged = merge(pending.write_set for pending in batch)
+        outcome = CommitOutcome.CONFLICT if merged is None else await self._write(merged)
+        if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
+            return [(pending, outcome) for pending in batch]
+        settled: list[tuple[PendingCommit, CommitOutcome | Exception]] = []
+        for part in _parts(batch):
+            # While the database does not answer, each part would wait for it as long as the one before.
+            if isinstance(outcome, Unavailable):
+                settled += [(pending, outcome) for pending in part]
+            else:
+                settled += await self._outcomes(part)
+                outcome = settled[-1][1]
+        return settled
+
+
+def _parts(batch: Sequence[PendingCommit]) -> Iterator[Sequence[PendingCommit]]:
+    """The commits of each organization, in their order; of one organization each commit alone."""
+    by_organization: dict[str, list[PendingCommit]] = {}
+    for pending in batch:
+        by_organization.setdefault(pending.organization_id, []).append(pending)
+    if len(by_organization) > 1:
+        yield from by_organization.values()
+    else:
+        yield from ([pending] for pending in batch)

@@ -1,0 +1,83 @@
+"""Locks of organizations on PostgreSQL: each is a transaction that locks the organization's row.
+
+Here: taking the lock, and what is written when it is released. Not here: the statements (`postgres_transactions`).
+
+Another process that changes the organization meanwhile finds the row locked: it asks for the lock too. The server
+queues those who wait for one row. A process that dies unlocks with its connection; the connection of one that
+stands still is closed by the server after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from keystead.api.errors import ServiceError, Unavailable
+from keystead.organizations.organization import Version
+from keystead.pipeline.store import CommitOutcome
+from keystead.storage.base import unwritten
+from keystead.storage.batch import merge
+from keystead.storage.group_commit import GroupCommit
+from keystead.storage.pending import LockRequest, Settled
+from keystead.storage.postgres_connections import Connections
+from keystead.storage.postgres_transactions import transacted, write
+from keystead.storage.statements import PostgresStatements
+
+
+class PostgresLocks:
+    """Each lock borrows a connection for as long as it lasts.
+
+    `group_commit` takes the commits under a lock that cannot be written together.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        statements: PostgresStatements,
+        settle: Callable[[Settled], None],
+        group_commit: GroupCommit,
+    ) -> None:
+        self._connections = connections
+        self._statements = statements
+        self._settle = settle
+        self._group_commit = group_commit
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def request(self, organization_id: str) -> LockRequest:
+        request = LockRequest(organization_id)
+        task = asyncio.create_task(self._serve(request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return request
+
+    async def close(self) -> None:
+        """Returns when every lock is released."""
+        await asyncio.gather(*self._tasks)
+
+    async def _serve(self, request: LockRequest) -> None:
+        outcome: CommitOutcome | Exception
+        try:
+            async with self._connections.lend() as connection:
+                outcome = await transacted(connection, lambda: self._hold(connection, request))
+        except ServiceError as error:
+            outcome = error
+        except Exception as error:  # noqa: BLE001 - it is reported to those who wait for the commits
+            outcome = unwritten(error)
+        if isinstance(outcome, Exception):
+            request.fail(outcome)
+        commits = request.released.result()
+        if len(commits) <= 1 or outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable):
+            self._settle([(pending, outcome) for pending in commits])
+        else:
+            for pending in commits:
+                self._group_commit.add(pending)
+
+    async def _hold(self, connection: Any, request: LockRequest) -> CommitOutcome:
+        found = await connection.fetchrow(self._statements.lock_organization.sql, request.organization_id)
+        request.grant(None if found is None else Version(*found))
+        commits = await request.released
+        batch = merge(pending.write_set for pending in commits)
+        if batch is None or not commits:
+            return CommitOutcome.CONFLICT
+        return await write(connection, self._statements, batch)

@@ -1,0 +1,107 @@
+"""How waiting commits become one transaction: in one order, each row once; or not at all, where they contradict."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.organization import Remove
+from keystead.pipeline.store import Commit
+from keystead.storage.batch import Batch, merge
+from keystead.storage.rows import of_commit
+from tests.support.commit_history import CommitHistory, approved, of
+from tests.support.commit_samples import a_user, an_activity, an_interface, an_organization
+
+GRACE, EDA = a_user("Grace"), a_user("Eda")
+
+
+def merged(*commits: Commit) -> Batch | None:
+    return merge([of_commit(commit) for commit in commits])
+
+
+def test_every_process_locks_in_the_same_order() -> None:
+    changed, unchanged = [[an_organization() for _ in range(4)] for _ in range(2)]
+    steps = [CommitHistory(organization).step() for organization in changed]
+    revisions = [of(approved(an_activity(organization), GRACE), organization) for organization in unchanged * 2]
+    commits = [*steps, *revisions]
+    for seed in range(5):
+        random.Random(seed).shuffle(commits)
+        batch = merged(*commits)
+        assert batch is not None
+        swapped = [swap.organization_id for swap in batch.version_swaps]
+        revised = [(swap.organization_id, swap.activity_id) for swap in batch.activity_swaps]
+        asked = [(row[0], row[2]) for row in batch.rows["activity"]]
+        assert swapped == sorted(organization.id for organization in changed)
+        assert list(batch.version_checks) == sorted(organization.id for organization in unchanged)
+        assert (len(revised), len(asked)) == (8, 4)
+        assert (revised, asked) == (sorted(revised), sorted(asked))
+
+
+def test_a_check_holds_at_its_place_in_the_order() -> None:
+    """Of the version before a change if it comes before it, of the version after it if it comes after it."""
+    history = CommitHistory(an_organization())
+    before = history.signing()
+    step = history.step()
+    after = history.signing()
+    for commits in ((before, step, after), (before, before, step), (step, after, after), (before, before)):
+        batch = merged(*commits)
+        assert batch is not None
+        assert len(batch.version_swaps) == int(step in commits)
+        assert len(batch.version_checks) == int(step not in commits)
+    for commits in ((step, before), (after, step), (before, after), (before, step, before)):
+        assert merged(*commits) is None
+
+
+def test_an_activity_is_revised_once() -> None:
+    organization = an_organization()
+    activity = an_activity(organization)
+    first = approved(activity, GRACE)
+    assert merged(of(first, organization)) is not None
+    for second in (approved(activity, EDA), approved(first, EDA)):
+        assert merged(of(first, organization), of(second, organization)) is None
+
+
+def test_a_chain_that_breaks() -> None:
+    history, beside = [CommitHistory(organization) for organization in [an_organization()] * 2]
+    first, second = history.step(), history.step()
+    assert merged(first, second) is not None
+    assert merged(second, first) is None
+    assert merged(first, beside.step()) is None
+
+
+def test_nothing_comes_after_a_dissolution() -> None:
+    history = CommitHistory(an_organization())
+    before, end = history.step(), history.step(attachments=(RemovedOrganizationContents(),))
+    batch = merged(before, end)
+    assert batch is not None
+    assert batch.deleted_organizations == [history.head.id]
+    assert merged(end, history.step()) is None
+
+
+def test_only_the_last_state_of_a_row_is_written() -> None:
+    ada = a_user()
+    history = CommitHistory(an_organization(users=(ada,)))
+    interface = an_interface()
+    commits = [
+        history.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
+        *[history.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
+        history.step(Remove(ContractInterface, interface.id), attachments=(InterfaceText.removed(interface.id),)),
+    ]
+    batch = merged(*commits)
+    assert batch is not None
+    assert batch.deleted["interface_text"] == [(history.head.id, interface.id)]
+    assert "interface_text" not in batch.rows
+    assert names(batch.rows["lookup"]) == ["Ida"]
+    assert names(batch.deleted["lookup"]) == ["Ada", "Eda"]
+    written = {row[2]: row for row in batch.rows["record"]}
+    assert len(written) == len(batch.rows["record"]) == 2
+    assert written[interface.id][3:] == (history.head.version.number, b"")
+    assert written[ada.user_id][3] == history.head.version.number - 1
+
+
+def names(lookups: Sequence[tuple[str, ...]]) -> list[str]:
+    return sorted(value for kind, value, *_ in lookups if kind == "user_name")
