@@ -32,6 +32,7 @@ from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -280,6 +281,7 @@ class OrganizationHarness:
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
+                policy_sets=PolicySets(),
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
             )
             for store, signer in zip(self.stores, self.signers, strict=True)

@@ -70,9 +70,9 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     try:
         # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
         if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
-            check(settings, signer.path)
-            serve_in_workers(settings, bind([settings.host], settings.port), signer.path)
+            check(settings, signer.connector)
+            serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
         else:
-            serve_here(settings, bind([settings.host], settings.port), signer_socket=signer.path)
+            serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
     except (NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None

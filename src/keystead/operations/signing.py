@@ -31,7 +31,7 @@ from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
-from keystead.policies.facts import UNREAD_CALL
+from keystead.policies.request import ResourceKeywords
 
 ReadT = TypeVar("ReadT")
 
@@ -136,8 +136,8 @@ def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
     )
 
 
-def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> Mapping[str, Any]:
-    return gathered.keywords
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(gathered.keywords)
 
 
 @activity(
@@ -191,8 +191,8 @@ async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -
     return _to_sign(named, payloads)
 
 
-def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> Mapping[str, Any]:
-    return gathered.keywords
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(gathered.keywords)
 
 
 @activity(
@@ -244,7 +244,7 @@ class TransactionToSign(msgspec.Struct, frozen=True):
 
     named: NamedKey
     transaction: UnsignedTransaction
-    keywords: Mapping[str, Any]
+    keywords: ResourceKeywords
 
 
 def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV2:
@@ -265,8 +265,8 @@ async def gather_transaction(gathering: Gathering, intent: SignTransactionIntent
     )
     interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
     seen = await _loaded((intent.type, bool(interfaces)), partial(transaction.describe, interfaces))
-    unread = {} if seen.unreadable_call is None else {UNREAD_CALL: True}
-    return TransactionToSign(named, transaction, {**named.keywords, **seen.keywords, **unread})
+    keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
+    return TransactionToSign(named, transaction, keywords)
 
 
 async def _loaded(libraries: tuple[TransactionType, bool], read: Callable[[], ReadT]) -> ReadT:
@@ -316,7 +316,7 @@ _TEXTS: OrderedDict[str, str] = OrderedDict()
 
 def transaction_keywords(
     _: Organization, __: SignTransactionIntentV2, gathered: TransactionToSign
-) -> Mapping[str, Any]:
+) -> ResourceKeywords:
     return gathered.keywords
 
 

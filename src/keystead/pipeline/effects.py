@@ -16,7 +16,7 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.lookups import Lookup, lookups, name_lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import Outcome
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.store import OrganizationChange
 
 

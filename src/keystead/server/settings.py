@@ -23,10 +23,6 @@ CLIENT_VARIABLES = frozenset(
 """Variables of the same prefix that the client and the commands read, not the server."""
 
 
-SIGNER_SOCKET = f"{PREFIX}SIGNER_SOCKET"
-"""Where `serve` tells its worker processes that the signer listens. It is not for operators."""
-
-
 class SettingsError(Exception):
     """A setting that is unknown, missing or malformed; its message is one line for the operator."""
 
@@ -119,6 +115,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny_policies_fail_closed: Annotated[
         bool, Meta(description="Whether a DENY policy that fails to evaluate denies (security.md).")
     ] = False
+    refuse_raw_payloads: Annotated[
+        bool,
+        Meta(
+            description="Whether organizations with policies about transactions sign no raw payloads (policies.md)."
+        ),
+    ] = False
+    policy_characters_cached: Annotated[
+        int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
+    ] = 2_000_000
     oidc_keys_file: Annotated[
         str,
         Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
@@ -169,7 +174,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES - {SIGNER_SOCKET}):
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
         raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
