@@ -34,11 +34,6 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
-<<<<<<< HEAD
-from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.cases import CaseFile, CaseResult, play, read_cases
-from keystead.policies.stage import Stage, quorum_written, staged, users_written
-=======
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
@@ -48,7 +43,6 @@ from keystead.policies.testing.organization import (
     read_users,
 )
 from keystead.policies.testing.schema import MalformedTable
->>>>>>> main
 from keystead.policies.warnings import unsafe_denials
 
 app = typer.Typer(

@@ -18,12 +18,8 @@ from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-<<<<<<< HEAD
-from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-=======
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
->>>>>>> main
 from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"

@@ -44,11 +44,7 @@ async def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> 
     moment = EvaluationContext(time_values(now_ms))
     return GetActivePoliciesResponse(
         statuses=tuple(
-<<<<<<< HEAD
-            _status(reading.organization.id, policy, now_ms) for policy in reading.organization.policies.in_order()
-=======
             [_status(reading.organization.id, policy, moment) for policy in compiled.policy_set.policies]
->>>>>>> main
         ),
         evaluated_at_ms=str(now_ms),
     )

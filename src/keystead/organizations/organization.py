@@ -6,20 +6,10 @@ allowed (`credentials`, `users`, `wallets`, …), large rows that are read by pa
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, assert_never
 
 import msgspec
-=======
-from collections.abc import Iterable
-from enum import StrEnum
-from typing import Annotated, assert_never
-
-import msgspec
-from msgspec import Meta
-from msgspec.structs import replace
->>>>>>> main
 
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKey, DataKeys
@@ -37,106 +27,8 @@ from keystead.organizations.record_map import RecordMap
 
 MapT = TypeVar("MapT", bound=RecordMap[Any])
 
-<<<<<<< HEAD
 Record = msgspec.Struct
 """A value of the type that one of the organization's record kinds declares."""
-=======
-class RootQuorum(msgspec.Struct, frozen=True):
-    """`threshold` of these users together may do anything."""
-
-    threshold: int
-    user_ids: tuple[str, ...]
-
-
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What an organization says of itself. `features` maps feature names to their values.
-
-    A deleted organization stays on record, empty, and is nowhere found.
-    """
-
-    name: str
-    root_quorum: RootQuorum
-    created_at: Timestamp
-    parent_id: str | None = None
-    deleted: bool = False
-    features: dict[str, str] = {}
-
-
-class Sealed(msgspec.Struct, frozen=True):
-    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
-
-    key_id: Annotated[str, Meta(max_length=64)]
-    ciphertext: Annotated[bytes, Meta(max_length=65_536)]
-
-
-class DataKey(msgspec.Struct, frozen=True):
-    """The key that seals this organization's secrets, itself sealed under the master key."""
-
-    sealed: Sealed
-
-
-class Passkey(msgspec.Struct, frozen=True, kw_only=True):
-    """What an authenticator's registration said beyond its record: `rp_id_hash` is SHA-256 of the relying party."""
-
-    authenticator_id: str
-    rp_id_hash: bytes
-
-
-class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
-    """A contract interface without its text, which is large and has a table of its own."""
-
-    id: str
-    address: str
-    type: SmartContractInterfaceType
-    label: str
-    notes: str
-    created_at: Timestamp
-    updated_at: Timestamp
-
-
-class Invitation(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody was asked to join, by the user `sender_id`."""
-
-    id: str
-    receiver_user_name: str
-    receiver_user_email: str
-    receiver_user_tags: tuple[str, ...]
-    access_type: AccessType
-    sender_id: str
-    created_at: Timestamp
-
-
-class ImportKind(StrEnum):
-    """What an import brings in. Stored: a name stays with its meaning."""
-
-    WALLET = "wallet"
-    PRIVATE_KEY = "private-key"
-
-
-class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A key that its user may seal one import to. `sealed` is its private half; it goes once it has opened one."""
-
-    id: Annotated[str, Meta(max_length=128)]
-    kind: ImportKind
-    user_id: Annotated[str, Meta(max_length=128)]
-    sealed: Sealed
-    created_at_ms: Annotated[int, Meta(ge=0, le=2**53)]
-
-
-Record = (
-    Profile
-    | DataKey
-    | User
-    | Passkey
-    | Tag
-    | Wallet
-    | PrivateKey
-    | ContractInterface
-    | Policy
-    | Invitation
-    | ImportTarget
-)
->>>>>>> main
 
 
 class Put(msgspec.Struct, frozen=True):

@@ -72,7 +72,7 @@ class PolicySets:
             entry = self._entries[organization.id] = _Entry()
         self._entries.move_to_end(organization.id)
         conditions = {policy.condition for user in users for policy in user.mfa_policies if policy.condition}
-        is_current = entry.policies is organization.policies
+        is_current = entry.policies is organization.policies.by_id
         if is_current and conditions <= entry.compiled.mfa_conditions.keys():
             self.hits += 1
             return entry.compiled
@@ -101,7 +101,7 @@ class PolicySets:
         if self._entries.get(organization.id) is not entry:  # dropped while its expressions were compiled
             return
         self.characters -= entry.characters
-        entry.policies, entry.compiled, entry.expressions = organization.policies, compiled, expressions
+        entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         entry.characters = _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in expressions)
         self.characters += entry.characters
         while self.characters > self._characters_max:

@@ -34,16 +34,10 @@ from keystead.keys.material import (
 )
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.proof_key import ProofKey
-<<<<<<< HEAD
-from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
-from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-=======
 from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import SignatureUnverified, signatures
 from keystead.keys.steps import Steps, complete
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
->>>>>>> main
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,

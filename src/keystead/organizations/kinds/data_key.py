@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from keystead.organizations.record_map import RecordMap
 
@@ -10,8 +13,8 @@ from keystead.organizations.record_map import RecordMap
 class Sealed(msgspec.Struct, frozen=True):
     """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
 
-    key_id: str
-    ciphertext: bytes
+    key_id: Annotated[str, Meta(max_length=64)]
+    ciphertext: Annotated[bytes, Meta(max_length=65_536)]
 
 
 class DataKey(msgspec.Struct, frozen=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.record_map import RecordMap
@@ -21,11 +23,11 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A key that its user may seal one import to. `sealed` is its private half; the first import that it opens
     deletes it."""
 
-    id: str
+    id: Annotated[str, Meta(max_length=128)]
     kind: ImportKind
-    user_id: str
+    user_id: Annotated[str, Meta(max_length=128)]
     sealed: Sealed
-    created_at_ms: int
+    created_at_ms: Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class ImportTargets(RecordMap[ImportTarget], frozen=True):

@@ -15,19 +15,12 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
-<<<<<<< HEAD:src/keystead/policies/stage.py
-from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.facts import Approval, CredentialUsed, NamedPolicy, credential_values
-from keystead.policies.policy import compile_policy, compile_stored_policy
-from keystead.policies.written import Written, WrittenWrong, read
-=======
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import compile_stored
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, CredentialUsed, credential_values
 from keystead.policies.testing.schema import MalformedTable, Table, read
->>>>>>> main:src/keystead/policies/testing/organization.py
 
 _UNDATED = Timestamp.from_ms(0)
 API_KEY, PASSKEY = "api-key", "passkey"
