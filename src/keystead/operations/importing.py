@@ -55,7 +55,7 @@ class _Own(Protocol):
 
 
 def by_oneself(submitter_id: str, intent: _Own) -> None:
-    """A standing rule, whatever policies say: nobody imports in another's name."""
+    """A rule that no policy overrides: a user imports in the own name only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -63,7 +63,7 @@ def by_oneself(submitter_id: str, intent: _Own) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=by_oneself)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> Outcome[InitImportWalletResult]:
@@ -72,7 +72,7 @@ async def init_import_wallet(
     return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> Outcome[InitImportPrivateKeyResult]:
@@ -108,7 +108,7 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=by_oneself)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
@@ -148,7 +148,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> Outcome[ImportPrivateKeyResult]:

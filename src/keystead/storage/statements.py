@@ -19,7 +19,6 @@ from keystead.storage.tables import (
     TABLES_BY_NAME,
     deletion,
     deletion_of_organization,
-    postgres_insert,
     sqlite_insert,
 )
 
@@ -131,8 +130,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
 
     `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
-    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take
-    one array per column.
+    keeps them as they are until the transaction ends. Inserts: `tables.postgres_insert`.
     """
 
     swap_version: Swap
@@ -140,7 +138,6 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     swap_setting: Swap
     lock_organization: Statement
     check_versions: Statement
-    inserts: dict[str, str]
 
 
 def sqlite_statements() -> SqliteStatements:
@@ -175,7 +172,6 @@ def postgres_statements() -> PostgresStatements:
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
         lock_organization=named.take("lock_organization"),
         check_versions=named.take("check_versions"),
-        inserts={table.name: postgres_insert(table) for table in TABLES},
     )
     named.check_all_taken()
     return statements

@@ -6,6 +6,8 @@ tables (`sql/*/0001_first_tables.sql`), every other statement (`sql`), what the 
 
 from __future__ import annotations
 
+import functools
+import itertools
 from enum import Enum
 from typing import assert_never
 
@@ -159,10 +161,20 @@ def sqlite_insert(table: Table, rows: int) -> str:
     return _insert(table, f"VALUES {', '.join([values] * rows)}")
 
 
-def postgres_insert(table: Table) -> str:
-    """Inserts any number of rows. Parameters: one array for each column."""
-    arrays = [f"${number}::{_POSTGRES_ARRAYS[type_]}" for number, (_, type_) in enumerate(table.columns, 1)]
-    return _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
+@functools.cache
+def postgres_insert(tables: tuple[Table, ...]) -> str:
+    """Inserts any number of rows into each of these tables, in one round trip. Gives the number inserted, by table.
+
+    Parameters: one array for each column, table by table.
+    """
+    numbers = itertools.count(1)
+    inserts = []
+    for table in tables:
+        arrays = [f"${next(numbers)}::{_POSTGRES_ARRAYS[type_]}" for _, type_ in table.columns]
+        insert = _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
+        inserts.append(f"into_{table.name} AS ({insert} RETURNING 1)")
+    counts = [f"(SELECT count(*) FROM into_{table.name})" for table in tables]  # noqa: S608
+    return f"WITH {', '.join(inserts)} SELECT {', '.join(counts)}"
 
 
 def _insert(table: Table, rows: str) -> str:
