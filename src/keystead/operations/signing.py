@@ -28,7 +28,8 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords

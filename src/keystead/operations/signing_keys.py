@@ -21,7 +21,8 @@ from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
 
