@@ -24,14 +24,10 @@ from keystead.operations.derived_accounts import (
 )
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.sealed_keys import sealed_mnemonic
-from keystead.organizations.attachments import (
-    ChangedAccount,
-    NewAccount,
-    RemovedAccount,
-    StoredAccount,
-)
+from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.labels import check_unique
-from keystead.organizations.organization import Put, Sealed
+from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported, wallet_named
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -205,7 +201,7 @@ def delete_wallet_accounts(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),
         changes=tuple(Put(replace(wallet, updated_at=now)) for wallet in wallets.values()),
-        attachments=tuple(RemovedAccount(account) for account in accounts),
+        attachments=tuple(NewAccount.removed(account) for account in accounts),
     )
 
 
