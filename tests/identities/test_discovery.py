@@ -226,7 +226,11 @@ OUTAGES: dict[str, tuple[dict[str, Callable[[httpx.Request], httpx.Response]], s
     "keys nowhere": ({"document": document(jwks_uri="https://")}, "not an https address", [DOCUMENT]),
     "keys by a user": ({"document": document(jwks_uri="https://a:b@keys.example/")}, "not an https", [DOCUMENT]),
     "keys at no port": ({"document": document(jwks_uri="https://keys.example:99999/")}, "not an https", [DOCUMENT]),
-    "keys at not a URL": ({"document": document(jwks_uri="https://keys:port/")}, "not an https address", [DOCUMENT]),
+    "keys at no address": (
+        {"document": document(jwks_uri="https://keys:port/")},
+        "not an https address",
+        [DOCUMENT],
+    ),
     "keys at no host": ({"keys": failing(UnicodeError("secret"))}, "its address is malformed", [DOCUMENT, KEYS]),
     "keys elsewhere": ({"keys": answering(307, headers={"location": DOCUMENT})}, "status 307", [DOCUMENT, KEYS]),
     "keys gone": ({"keys": answering(404)}, "it answered with status 404", [DOCUMENT, KEYS]),
