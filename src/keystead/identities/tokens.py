@@ -1,4 +1,4 @@
-"""An ID token: what it says of itself, and whom it proves once its signature holds. Pure.
+"""An ID token: its header and issuer, and the identity it proves once its signature is verified. Pure.
 
 Here: form, limits, times and claims (OpenID Connect Core 1.0, section 3.1.3.7). Not here: keys and signatures
 (`key_sets`), where keys come from.
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.parameters import OidcClaims
+from keystead.api.validation_text import in_json_words
 
 TOKEN_MAX = 16_384
 """Most characters of a token."""
@@ -29,7 +30,7 @@ _TYPES = ("JWT", "APPLICATION/JWT")
 
 
 class BadToken(Exception):
-    """Why a token proves nobody. Never holds the token."""
+    """Why a token is refused. Never holds the token."""
 
 
 class Announced(msgspec.Struct, frozen=True):
@@ -83,7 +84,7 @@ def announced(token: str) -> Announced:
 
 
 def identity(payload: bytes, now_ms: int) -> OidcClaims:
-    """Whom the payload of a token speaks of whose signature holds, at `now_ms`. Raises BadToken."""
+    """The identity in the payload of a token with a verified signature, at `now_ms`. Raises BadToken."""
     claims = _read(payload, _Claims, "payload", "claim")
     now_s = now_ms / 1000
     if claims.exp <= now_s:
@@ -100,7 +101,7 @@ def identity(payload: bytes, now_ms: int) -> OidcClaims:
         return msgspec.convert({"iss": claims.iss, "sub": claims.sub, "aud": audience}, OidcClaims)
     except msgspec.ValidationError as refused:
         what, _, where = str(refused).partition(" - at `$.")
-        rule = "expected text without control characters" if "regex" in what else f"{what[:1].lower()}{what[1:]}"
+        rule = "expected text without control characters" if "regex" in what else in_json_words(what)
         raise BadToken(f"claim `{where.rstrip('`')}`: {rule}") from None
 
 
@@ -120,8 +121,8 @@ def _read(encoded: bytes, kind: Any, part: str, member: str) -> Any:
     except msgspec.ValidationError as refused:
         what, _, where = str(refused).partition(" - at `$.")
         if where:
-            raise BadToken(f"{part}: {member} `{where.rstrip('`')}`: {what[:1].lower()}{what[1:]}") from None
-        what = what.replace("Object missing required field", f"missing {member}").replace("Expected", "expected")
-        raise BadToken(f"{part}: {what}") from None
+            raise BadToken(f"{part}: {member} `{where.rstrip('`')}`: {in_json_words(what)}") from None
+        what = what.replace("Object missing required field", f"missing {member}")
+        raise BadToken(f"{part}: {in_json_words(what)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise BadToken(f"{part}: not JSON") from None

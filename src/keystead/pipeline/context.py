@@ -1,0 +1,61 @@
+"""What an activity may look up before it is decided on, beyond the organization's own value.
+
+Here: the reads that it has, as a protocol, and what its `load_context` function gets. Not here: their
+implementation (`storage`), when the function runs (`cases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.lookups import LookupKind
+from keystead.organizations.organization import Organization
+
+
+class ContextReads(Protocol):
+    """Reads of what belongs to an organization and is not in its value; each is a look-up in an index."""
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        """The oldest account of any wallet that this address names (`organizations.addresses`)."""
+        ...
+
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        """The accounts of a wallet at any of these normalized paths."""
+        ...
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        """The accounts of any wallet that have one of these names."""
+        ...
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        """These accounts; those that are gone are left out."""
+        ...
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        """The secret of a record: of a wallet, of a private key. None if the record is gone."""
+        ...
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        """Those of the values by which another sub-organization of this parent can be found."""
+        ...
+
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        """The texts of these contract interfaces, by id; those that are gone are left out."""
+        ...
+
+
+class ContextSource(msgspec.Struct, frozen=True):
+    """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
+    more."""
+
+    organization: Organization
+    store: ContextReads

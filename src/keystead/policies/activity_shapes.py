@@ -1,0 +1,135 @@
+"""In which situations a condition is asked: every type of activity that policies govern, and its variants.
+
+Here: which keywords and parameters each fills. Data, and sets of situations as bits of an integer, so that a whole
+expression can be looked through at once. Not here: what is made of it (`warnings`), the values (`operations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import product
+
+import msgspec
+
+from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.policies.namespaces import PARAMS
+from keystead.policies.resources import subject_of
+
+_SIGNERS = (("wallet", "wallet_account"), ("private_key",))
+"""What signs: an account of a wallet, or a private key."""
+_TRANSACTIONS = {
+    "TRANSACTION_TYPE_ETHEREUM": ("eth.tx",),
+    "TRANSACTION_TYPE_SOLANA": ("solana.tx",),
+    "TRANSACTION_TYPE_BITCOIN": ("bitcoin.tx",),
+    "TRANSACTION_TYPE_TRON": ("tron.tx",),
+    "TRANSACTION_TYPE_TEMPO": ("tempo.tx",),
+}
+_PAYLOADS: Mapping[str, tuple[str, ...]] = {
+    "PAYLOAD_ENCODING_HEXADECIMAL": (),
+    "PAYLOAD_ENCODING_TEXT_UTF8": (),
+    "PAYLOAD_ENCODING_EIP712": ("eth.eip_712",),
+    "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION": ("eth.eip_7702_authorization",),
+}
+_VARIANTS: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = {
+    "SIGN_TRANSACTION": ("type", _TRANSACTIONS),
+    "SIGN_RAW_PAYLOAD": ("encoding", _PAYLOADS),
+    "SIGN_RAW_PAYLOADS": ("encoding", _PAYLOADS),
+}
+"""By kind: the parameter whose value says which keywords there are."""
+_ALWAYS: Mapping[str, tuple[str, ...]] = {
+    "ETH_SEND_TRANSACTION": ("eth.tx",),
+    "SOL_SEND_TRANSACTION": ("solana.tx",),
+    "EXPORT_WALLET": ("wallet",),
+    "EXPORT_WALLET_ACCOUNT": ("wallet", "wallet_account"),
+    "EXPORT_PRIVATE_KEY": ("private_key",),
+    "EXPORT_SECRETS": ("secret",),
+    "DELETE_WALLETS": ("wallets",),
+}
+"""By kind: the keywords that are there whatever the parameters."""
+
+OPTIONAL = frozenset(
+    {
+        "eth.tx.function_name",
+        "eth.tx.function_signature",
+        "eth.tx.contract_call_args",
+        "eth.eip_712.domain.name",
+        "eth.eip_712.domain.version",
+        "eth.eip_712.domain.verifying_contract",
+        "eth.eip_712.domain.chain_id",
+    }
+)
+"""Fields that may be absent although their keyword is there: without an uploaded interface, or left out."""
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """One type of activity in one variant. `known` maps a path to its value; `present` are the paths that it fills
+    and others do not."""
+
+    kind: str
+    known: Mapping[str, str]
+    present: frozenset[str]
+
+
+class Situations(msgspec.Struct, frozen=True):
+    """All of them. A set of situations is an integer: bit n stands for the situation n.
+
+    `present` maps a path that not every situation fills to those that do, `known` a path to its values and theirs.
+    """
+
+    each: tuple[Situation, ...]
+    present: Mapping[str, int]
+    known: Mapping[str, Mapping[str, int]]
+
+    @property
+    def everywhere(self) -> int:
+        return (1 << len(self.each)) - 1
+
+    def kinds_in(self, among: int) -> tuple[frozenset[str], frozenset[str]]:
+        """The kinds of activity that are in this set altogether, and those that are in it in part."""
+        inside = {situation.kind for bit, situation in enumerate(self.each) if among >> bit & 1}
+        outside = {situation.kind for bit, situation in enumerate(self.each) if not among >> bit & 1}
+        return frozenset(inside - outside), frozenset(inside & outside)
+
+
+def _situations_of(activity_type: str) -> Iterator[Situation]:
+    subject = subject_of(activity_type)
+    assert subject is not None
+    kind = subject.kind
+    named = PARAMS.get(kind, {})
+    params = frozenset(f"activity.params.{name}" for name in named)
+    about = {"activity.type": activity_type, "activity.kind": kind}
+    about |= {"activity.resource": subject.resource, "activity.action": subject.action}
+    parameter, variants = _VARIANTS.get(kind, ("", {"": ()}))
+    signers = _SIGNERS if subject.action == "SIGN" else ((),)
+    for (value, keywords), signer in product(variants.items(), signers):
+        known = about | ({f"activity.params.{parameter}": value} if parameter in named else {})
+        yield Situation(kind, known, params.union(keywords, signer, _ALWAYS.get(kind, ())))
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+@cache
+def situations() -> Situations:
+    """Made once, when first asked for."""
+    governed = sorted(name for name in ACTIVITY_TYPES if subject_of(name))
+    found = [situation for activity_type in governed for situation in _situations_of(activity_type)]
+    present: dict[str, list[int]] = {path: [] for path in _keyword_paths()}
+    known: dict[str, dict[str, list[int]]] = {}
+    for bit, situation in enumerate(found):
+        for path in situation.present:
+            present.setdefault(path, []).append(bit)
+        for path, value in situation.known.items():
+            known.setdefault(path, {}).setdefault(value, []).append(bit)
+    return Situations(
+        each=tuple(found),
+        present={path: _bits(bits) for path, bits in present.items()},
+        known={path: {value: _bits(bits) for value, bits in values.items()} for path, values in known.items()},
+    )
+
+
+def _keyword_paths() -> Iterator[str]:
+    yield from (path for paths in (*_ALWAYS.values(), *_SIGNERS) for path in paths)
+    yield from (path for variants in (_TRANSACTIONS, _PAYLOADS) for paths in variants.values() for path in paths)

@@ -1,0 +1,156 @@
+"""Everything that a decision depends on besides the policies, as one value; and its parts as values of the
+language.
+
+Not here: the decision (`authorize`), and where the parts of a request come from (`pipeline.authorization`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.records import User
+from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.namespaces import PARAMS
+from keystead.policies.resources import subject_of
+
+
+class CredentialUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The credential that stamped an approval. `credential_id` is that of a passkey, "" for an API key."""
+
+    id: str
+    type: str
+    public_key: str
+    credential_id: str = ""
+
+
+class Approval(msgspec.Struct, frozen=True):
+    user_id: str
+    credential: CredentialUsed
+
+
+class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """The activity to decide on. `params` are those that policies may see, by their names in the language."""
+
+    type: str
+    params: Mapping[str, Any] = {}
+
+
+class ResourceKeywords(msgspec.Struct, frozen=True):
+    """What an activity is about, for policies: the keywords that it fills besides `activity`.
+
+    `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
+    """
+
+    values: Mapping[str, Any] = {}
+    unreadable_call: str | None = None
+
+
+class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision depends on, besides the policies.
+
+    `users` are all users of the organization by id. `approvals` are those cast so far, in order, the submitter's
+    among them; one user may have given several, with different credentials. `owner_id` is the user whose own
+    credentials or session the activity is about, if it is about nothing else. `resources` holds the keywords that
+    this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out.
+    `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
+    `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
+    `refuses_raw_payload`: only the root quorum may have this payload signed.
+    """
+
+    root_quorum: RootQuorum
+    users: Mapping[str, User]
+    approvals: Sequence[Approval]
+    submitter_id: str
+    activity: RequestedActivity
+    now_ms: int
+    owner_id: str | None = None
+    resources: Mapping[str, Any] = {}
+    unreadable_call: str | None = None
+    deny_policies_fail_closed: bool = False
+    refuses_raw_payload: bool = False
+
+    @property
+    def fails_closed(self) -> bool:
+        """Whether every failure of a DENY policy counts. If a call does not decode, any of them may follow from
+        it."""
+        return self.deny_policies_fail_closed or self.unreadable_call is not None
+
+
+_PARAM_DEFAULTS = {"session_profile_id": ""}
+
+
+def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of an activity's parameters, as its current version names them, that policies may see."""
+    named = PARAMS.get(activity_kind(activity_type), {})
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return {name: value for name, value in (_PARAM_DEFAULTS | given).items() if name in named}
+
+
+def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that a condition sees; so do MFA conditions and the scopes of session profiles."""
+    values: dict[str, Any] = {"type": activity.type, "params": activity.params}
+    if (subject := subject_of(activity.type)) is not None:
+        values |= subject._asdict()
+    return {**resources, "activity": values}
+
+
+def time_values(now_ms: int) -> dict[str, Any]:
+    """The keywords that a time expression sees."""
+    return {"time": {"now": now_ms * 1_000_000}}
+
+
+def user_value(user: User) -> dict[str, Any]:
+    """A user as an approver. What a user lacks is "", so that no policy fails for reading it."""
+    return {
+        "id": user.user_id,
+        "tags": user.user_tags,
+        "email": user.user_email or "",
+        "alias": user.user_name,
+    }
+
+
+def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
+    """Every credential that a user could approve with now."""
+    api_keys = [
+        {
+            "id": key.api_key_id,
+            "user_id": user.user_id,
+            "type": key.credential.type,
+            "credential_id": "",
+            "public_key": key.credential.public_key,
+        }
+        for key in user.api_keys
+        if key.expires_at_ms is None or now_ms < key.expires_at_ms
+    ]
+    passkeys = [
+        {
+            "id": passkey.authenticator_id,
+            "user_id": user.user_id,
+            "type": passkey.credential.type,
+            "credential_id": passkey.credential_id,
+            "public_key": passkey.credential.public_key,
+        }
+        for passkey in user.authenticators
+    ]
+    return api_keys + passkeys
+
+
+def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:
+    """The keywords that a consensus sees: each user once, each credential once, and no user who is gone."""
+    cast = [approval for approval in approvals if approval.user_id in users]
+    approvers = {approval.user_id: user_value(users[approval.user_id]) for approval in cast}
+    credentials = {
+        approval.credential.id: {
+            "id": approval.credential.id,
+            "user_id": approval.user_id,
+            "type": approval.credential.type,
+            "credential_id": approval.credential.credential_id,
+            "public_key": approval.credential.public_key,
+        }
+        for approval in cast
+    }
+    return {"approvers": list(approvers.values()), "credentials": list(credentials.values())}

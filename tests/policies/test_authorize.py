@@ -1,0 +1,268 @@
+"""The order of the rules, and what each policy is recorded to have said."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.api.errors import InvalidRequest
+from keystead.policies.authorize import (
+    Rule,
+    Verdict,
+    authorize,
+    may_vote,
+    recorded,
+)
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy import check_policy
+from keystead.policies.policy_evaluation import EvaluationOutcome
+from tests.support.hanging import not_hanging
+from tests.support.policy_fixtures import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, is_user, request, voters
+
+ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
+IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT
+OPEN, SHUT = "CronSpan('* * * * *', '1m', 'UTC')", "CronSpan('0 0 1 1 *', '1m', 'UTC')"
+FAILING = "wallet.id == 'W1'"
+TWO = "approvers.count() >= 2"
+
+
+@pytest.mark.parametrize(
+    ("policies", "verdict", "rule", "decided"),
+    [
+        ([], IMPLICIT, Rule.NONE, ()),
+        ([allow()], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([deny()], EXPLICIT, Rule.DENY_POLICY, ("P0",)),
+        ([allow(), deny(), allow(), deny()], EXPLICIT, Rule.DENY_POLICY, ("P1", "P3")),
+        ([allow("false"), allow(), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1", "P2")),
+        ([allow(consensus=TWO), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1",)),
+        ([allow(consensus=TWO), deny()], EXPLICIT, Rule.DENY_POLICY, ("P1",)),
+        ([allow(consensus=TWO), deny(consensus=TWO)], CN, Rule.CONSENSUS, ("P0",)),
+        ([allow(), deny(consensus=TWO)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny("false")], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny(FAILING)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(FAILING), allow()], ALLOW, Rule.ALLOW_POLICY, ("P1",)),
+        ([allow(consensus=is_user("B"))], IMPLICIT, Rule.NONE, ()),
+        ([allow(time=SHUT)], IMPLICIT, Rule.NONE, ()),
+        ([allow(), deny(time=SHUT)], ALLOW, Rule.ALLOW_POLICY, ("P0",)),
+        ([allow(), deny(time=OPEN)], EXPLICIT, Rule.DENY_POLICY, ("P1",)),
+        ([allow(consensus=TWO, time=SHUT)], IMPLICIT, Rule.NONE, ()),
+    ],
+)
+def test_policies(policies: list, verdict: Verdict, rule: Rule, decided: tuple[str, ...]) -> None:  # type: ignore[type-arg]
+    decision = authorize(*request("A", "DELETE_USERS", policies))
+    assert (decision.verdict, decision.rule, decision.policy_ids) == (verdict, rule, decided)
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "clause"),
+    [
+        (allow(), EvaluationOutcome.ALLOW, None),
+        (deny(), EvaluationOutcome.DENY_EXPLICIT, None),
+        (allow("false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (deny("false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("false", "false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (deny("true", TWO), EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (allow("true", TWO), EvaluationOutcome.REQUIRES_CONSENSUS, Clause.CONSENSUS),
+        (allow("false", TWO), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "true", SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (deny("true", "true", SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (allow("true", TWO, SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (allow("false", "true", SHUT), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow(FAILING), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (allow("true", "approvers[9].id == 'A'"), EvaluationOutcome.ERROR, Clause.CONSENSUS),
+        # a clause that fails, fails the policy even where another is false
+        (allow("false", "approvers[9].id == 'A'"), EvaluationOutcome.ERROR, Clause.CONSENSUS),
+        (allow(FAILING, "false"), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (deny(FAILING, "true", SHUT), EvaluationOutcome.ERROR, Clause.CONDITION),
+        # and within one, both sides are always evaluated
+        (allow(f"true || {FAILING}"), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (deny(f"false && {FAILING}"), EvaluationOutcome.ERROR, Clause.CONDITION),
+    ],
+)
+def test_outcome(policy, outcome: EvaluationOutcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
+    (said,) = authorize(*request("A", "DELETE_USERS", [policy])).evaluations
+    assert (said.policy_id, said.outcome, said.clause) == ("P0", outcome, clause)
+    assert (said.reason is not None) is (outcome is EvaluationOutcome.ERROR)
+
+
+GUARDED = f"activity.action == 'SIGN' && {FAILING}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "open_verdict", "closed_verdict"),
+    [
+        (deny(FAILING), ALLOW, EXPLICIT),
+        (deny(GUARDED), ALLOW, ALLOW),
+        (deny(f"activity.action == 'DELETE' && {FAILING}"), ALLOW, EXPLICIT),
+        (deny(f"activity.action == 'DELETE' || {FAILING}"), ALLOW, EXPLICIT),
+        (deny(FAILING, "false"), ALLOW, ALLOW),
+        (deny(FAILING, TWO), ALLOW, ALLOW),
+        (deny(FAILING, time=SHUT), ALLOW, ALLOW),
+        (deny(FAILING, time=OPEN), ALLOW, EXPLICIT),
+        (deny("false", "approvers[9].id == 'A'"), ALLOW, ALLOW),
+        (deny("true", "approvers[9].id == 'A'"), ALLOW, EXPLICIT),
+        (allow(FAILING), ALLOW, ALLOW),
+        (deny(), EXPLICIT, EXPLICIT),
+        (deny("false"), ALLOW, ALLOW),
+    ],
+)
+def test_failing_closed(policy, open_verdict: Verdict, closed_verdict: Verdict) -> None:  # type: ignore[no-untyped-def]
+    for fail_closed, expected in ((False, open_verdict), (True, closed_verdict)):
+        decision = authorize(*request("A", "DELETE_USERS", [policy, allow()], fail_closed=fail_closed))
+        assert decision.verdict is expected
+        if expected is EXPLICIT:
+            assert decision.policy_ids == ("P0",)
+        if decision.evaluations[0].reason is not None:
+            assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+
+
+def test_failing_closed_keeps_voters_out() -> None:
+    policies = [deny(FAILING), allow(consensus=TWO)]
+    assert may_vote(*request("A", "DELETE_USERS", policies), "B")
+    assert not may_vote(*request("A", "DELETE_USERS", policies, fail_closed=True), "B")
+
+
+@pytest.mark.parametrize(
+    ("activity", "owner", "policies", "verdict", "rule"),
+    [
+        ("CREATE_API_KEYS_V2", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("DELETE_AUTHENTICATORS", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("STAMP_LOGIN", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_READ_WRITE_SESSION_V2", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_READ_ONLY_SESSION", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("RECOVER_USER", "A", [], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "B", [], IMPLICIT, Rule.NONE),
+        ("CREATE_API_KEYS_V2", None, [], IMPLICIT, Rule.NONE),
+        # not a right over oneself, whoever is named as owner
+        ("UPDATE_USER_EMAIL", "A", [], IMPLICIT, Rule.NONE),
+        ("DELETE_USERS", "A", [], IMPLICIT, Rule.NONE),
+        ("UPDATE_ROOT_QUORUM", "A", [], IMPLICIT, Rule.ROOT_ONLY),
+        # policies that speak of it decide alone; those that speak of others do not
+        ("CREATE_API_KEYS_V2", "A", [deny()], EXPLICIT, Rule.DENY_POLICY),
+        ("CREATE_API_KEYS_V2", "A", [allow()], ALLOW, Rule.ALLOW_POLICY),
+        ("CREATE_API_KEYS_V2", "A", [allow(consensus=TWO)], CN, Rule.CONSENSUS),
+        ("CREATE_API_KEYS_V2", "A", [deny(consensus=is_user("B"))], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [allow(consensus=is_user("B"))], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [deny(FAILING)], ALLOW, Rule.OWN_RIGHT),
+        ("CREATE_API_KEYS_V2", "A", [deny(time=SHUT)], ALLOW, Rule.OWN_RIGHT),
+    ],
+)
+def test_own_rights(activity: str, owner: str | None, policies: list, verdict: Verdict, rule: Rule) -> None:  # type: ignore[type-arg]
+    decision = authorize(*request("A", activity, policies, owner=owner))
+    assert (decision.verdict, decision.rule) == (verdict, rule)
+
+
+@pytest.mark.parametrize(
+    ("by", "activity", "owner", "policies", "verdict", "rule"),
+    [
+        ("R1", "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "R1"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "A"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        (("R1", "R3"), "DELETE_USERS", None, [deny()], ALLOW, Rule.ROOT_QUORUM),
+        (("A", "R1", "R2"), "DELETE_USERS", None, [deny()], ALLOW, Rule.ROOT_QUORUM),
+        (("A", "R1"), "DELETE_USERS", None, [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "DELETE_USERS", None, [deny()], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "DELETE_USERS", None, [allow()], ALLOW, Rule.ALLOW_POLICY),
+        ("R1", "DELETE_USERS", None, [allow(consensus=TWO)], CN, Rule.CONSENSUS),
+        ("R1", "CREATE_API_KEYS_V2", "R1", [], ALLOW, Rule.OWN_RIGHT),
+        ("R1", "CREATE_API_KEYS_V2", "A", [], CN, Rule.ROOT_QUORUM_BELOW_THRESHOLD),
+        ("R1", "UPDATE_ROOT_QUORUM", None, [allow()], CN, Rule.ROOT_ONLY),
+        (("R1", "R2"), "UPDATE_ROOT_QUORUM", None, [], ALLOW, Rule.ROOT_QUORUM),
+        *(
+            ("A", activity, None, [allow()], IMPLICIT, Rule.ROOT_ONLY)
+            for activity in (
+                "UPDATE_ROOT_QUORUM",
+                "SET_ORGANIZATION_FEATURE",
+                "REMOVE_ORGANIZATION_FEATURE",
+                "UPDATE_ORGANIZATION_NAME",
+            )
+        ),
+    ],
+)
+def test_root_quorum(by, activity: str, owner, policies, verdict: Verdict, rule: Rule) -> None:  # type: ignore[no-untyped-def]
+    decision = authorize(*request(by, activity, policies, owner=owner, quorum=TWO_OF_THREE))
+    assert (decision.verdict, decision.rule) == (verdict, rule)
+    if rule in (Rule.ROOT_QUORUM, Rule.ROOT_ONLY):
+        assert decision.evaluations == ()
+
+
+def test_who_may_vote_where_the_root_quorum_decides() -> None:
+    roots = {"R1", "R2", "R3"}
+    for activity, policies in (
+        ("DELETE_USERS", []),
+        ("DELETE_USERS", [deny(), allow(consensus=TWO)]),
+        ("UPDATE_ROOT_QUORUM", [allow(consensus=TWO)]),
+    ):
+        asked = request("R1", activity, policies, quorum=TWO_OF_THREE)
+        assert voters(asked) == roots
+        assert [may_vote(*asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
+
+
+def test_anyone_counted_may_reject() -> None:
+    asked = request("C", "CREATE_POLICY_V3", [allow("activity.kind == 'CREATE_POLICY'", TWO)])
+    assert authorize(*asked).verdict is CN
+    assert voters(asked) == set(USERS)
+
+
+def test_an_approver_who_is_gone_counts_no_more() -> None:
+    left = {user_id: each for user_id, each in USERS.items() if user_id != "B"}
+    policies = [allow(consensus=TWO)]
+    assert authorize(*request(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
+    assert authorize(*request(("A", "B"), "DELETE_USERS", policies, users=left)).verdict is CN
+    assert authorize(*request("B", "DELETE_USERS", policies, users=left)).verdict is IMPLICIT
+
+
+def test_records_of_votes() -> None:
+    decision = authorize(*request("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
+    none, waits = EvaluationOutcome.DENY_IMPLICIT, EvaluationOutcome.REQUIRES_CONSENSUS
+    for told, expected in (
+        (recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
+        (recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
+        (recorded(decision, authenticators_needed=True), [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none]),
+    ):
+        assert [each.outcome for each in told.evaluations] == expected
+        assert told.verdict is decision.verdict
+
+
+def test_costly_policies_deny_rather_than_go_unread() -> None:
+    wallets = [{"id": str(number)} for number in range(200)]
+    costly = [allow(f"wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x{number}'))") for number in range(12)]
+    policies = [*costly, allow(), deny("activity.action == 'DELETE'")]
+    with not_hanging():
+        decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert (decision.verdict, decision.rule) == (IMPLICIT, Rule.COST)
+    assert decision.evaluations[-1].outcome is EvaluationOutcome.ERROR
+    root = authorize(*request("R", "DELETE_USERS", policies, resources={"wallets": wallets}, quorum=ONE_ROOT))
+    assert root.verdict is ALLOW
+
+
+def test_one_costly_policy_fails_alone() -> None:
+    wallets = [{"id": str(number)} for number in range(50_000)]
+    policies = [allow("wallets.all(a, a.id != 'x' && a.id != 'y' && a.id != 'z')"), allow()]
+    decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert decision.verdict is ALLOW
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+
+
+def test_a_denial_that_costs_too_much_to_evaluate_denies() -> None:
+    wallets = [{"id": str(number)} for number in range(50_000)]
+    policies = [deny("wallets.all(a, a.id != 'x' && a.id != 'y' && a.id != 'z')"), allow()]
+    decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert (decision.verdict, decision.policy_ids) == (EXPLICIT, ("P0",))
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+
+
+def test_a_stored_policy_that_no_longer_compiles_fails_closed() -> None:
+    broken = deny("eth.tx.gone == 1")
+    with pytest.raises(InvalidRequest):
+        check_policy(broken)
+    decision = authorize(*request("A", "DELETE_USERS", [broken, allow()]))
+    assert decision.verdict is EXPLICIT
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+    elsewhere = deny("eth.tx.gone == 1", time=SHUT)
+    assert authorize(*request("A", "DELETE_USERS", [elsewhere, allow()])).verdict is ALLOW
+    zone = allow(time="CronSpan('* * * * *', '1m', 'Gone/Zone')")
+    assert authorize(*request("A", "DELETE_USERS", [zone])).evaluations[0].clause is Clause.TIME
+    waiting = allow(consensus="gone.count() >= 2")
+    assert authorize(*request("A", "DELETE_USERS", [waiting])).verdict is IMPLICIT
+    assert voters(request("A", "DELETE_USERS", [waiting])) == {"R"}
