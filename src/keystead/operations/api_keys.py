@@ -119,7 +119,7 @@ class GetApiKeyResponse(Wire, frozen=True):
 @query()
 def get_api_key(reading: Reading, request: GetApiKeyRequest) -> GetApiKeyResponse:
     """One API key."""
-    for _, api_key in reading.organization.api_key_holders.values():
+    for _, api_key in reading.organization.users.by_public_key.values():
         if api_key.api_key_id == request.api_key_id:
             return GetApiKeyResponse(api_key=api_key)
     raise NotFound(f"unable to find API key {request.api_key_id} in organization {reading.organization.id}")

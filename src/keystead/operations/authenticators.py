@@ -26,7 +26,8 @@ from keystead.organizations.credentials import (
     with_authenticators,
 )
 from keystead.organizations.governance import check_still_credentialed
-from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.users import check_held, user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -103,7 +104,7 @@ class GetAuthenticatorResponse(Wire, frozen=True):
 @query()
 def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> GetAuthenticatorResponse:
     """One authenticator."""
-    authenticator = reading.organization.authenticators.get(request.authenticator_id)
+    authenticator = reading.organization.users.authenticators.get(request.authenticator_id)
     if authenticator is None:
         raise NotFound(
             f"unable to find authenticator {request.authenticator_id} in organization {reading.organization.id}"

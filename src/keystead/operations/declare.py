@@ -1,4 +1,4 @@
-"""How an operation is declared: a decorated function, whose types say what it takes and gives.
+"""How an operation is declared: a decorated function; its type hints are the request and the answer.
 
 Here: `query`, `activity`, and the catalogue that they fill. Not here: any operation.
 A function's name is its path; the first line of its docstring is its documentation.

@@ -1,6 +1,6 @@
-"""Taking wallets and keys out: sealed to a key of the caller's, in a bundle that the server signs.
+"""Exporting wallets and keys: encrypted to a key of the caller's, in a bundle that the server signs.
 
-An export is an activity that runs once: its bundle stays in its result, and is of use to nobody else.
+An export runs once: its bundle stays in the activity's result, and only the caller's key opens it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ async def export_wallet_account(
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
     if found.stored.exported:
         return Outcome(result=result)
-    # The wallet is put, too: whoever renames or deletes the account at the same moment and this exclude each other.
+    # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = wallet_named(organization, account.wallet_id)
     path = comparison_form(account.curve, account.path)
     return Outcome(

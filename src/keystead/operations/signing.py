@@ -28,7 +28,8 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
@@ -306,7 +307,7 @@ async def _interfaces(source: ContextSource, kind: TransactionType, contracts: S
     if interface_type is None:
         return {}
     ids = {
-        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        address: organization.contract_interfaces.by_contract.get(contract_key(interface_type, address))
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}

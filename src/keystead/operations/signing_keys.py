@@ -21,7 +21,8 @@ from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
 
@@ -66,7 +67,7 @@ async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:
         private_key = organization.private_keys.get(sign_with)
         account = None
     else:
-        forms = [organization.private_key_of_address.get(form) for form in possible_forms(sign_with)]
+        forms = [organization.private_keys.oldest_with_address(form) for form in possible_forms(sign_with)]
         private_key = min(
             (organization.private_keys[id_] for id_ in forms if id_ is not None),
             key=lambda key: key.private_key_id,

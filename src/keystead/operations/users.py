@@ -41,8 +41,8 @@ from keystead.organizations.credentials import (
     with_authenticators,
     with_oauth_providers,
 )
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Change, Passkey, Put
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
@@ -257,7 +257,7 @@ def added_users(
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
-    check_room(len(organization.users), len(asked), execution.limits.users, "users")
+    organization.users.check_room(len(asked), execution.limits)
     added = [
         _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent) for index, params in enumerate(asked)
     ]
@@ -335,4 +335,4 @@ class ListUsersResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_users(reading: Reading, _: ListUsersRequest) -> ListUsersResponse:
     """All users of the organization."""
-    return ListUsersResponse(users=tuple(reading.organization.users_in_order()))
+    return ListUsersResponse(users=tuple(reading.organization.users.in_order()))

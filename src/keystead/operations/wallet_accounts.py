@@ -24,21 +24,17 @@ from keystead.operations.derived_accounts import (
 )
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.sealed_keys import sealed_mnemonic
-from keystead.organizations.attachments import (
-    ChangedAccount,
-    NewAccount,
-    RemovedAccount,
-    StoredAccount,
-)
+from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.labels import check_unique
-from keystead.organizations.organization import Put, Sealed
+from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported, wallet_named
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
 
 class CreateWalletAccountsIntent(Asked, frozen=True):
-    """Without `persist`, or with true, the accounts are kept; with false their addresses are only told."""
+    """With `persist` false, the addresses are answered and nothing is stored."""
 
     wallet_id: Uuid
     accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
@@ -50,7 +46,7 @@ class CreateWalletAccountsResult(Wire, frozen=True):
 
 
 class WalletAtHand(msgspec.Struct, frozen=True):
-    """A wallet's sealed mnemonic, and the accounts whose paths or names are asked for again."""
+    """A wallet's sealed mnemonic, and the accounts that already have one of the requested paths or names."""
 
     sealed_mnemonic: Sealed
     same_path: tuple[StoredAccount, ...]
@@ -75,7 +71,7 @@ async def _wallet_at_hand(source: ContextSource, intent: CreateWalletAccountsInt
 async def create_wallet_accounts(
     execution: ExecutionWith[WalletAtHand], intent: CreateWalletAccountsIntent
 ) -> Outcome[CreateWalletAccountsResult]:
-    """Derive accounts of a wallet, and keep them unless told otherwise."""
+    """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, at_hand = execution.organization, execution.context
     wallet = wallet_named(organization, intent.wallet_id)
     normalized_paths = checked_paths(intent.accounts)
@@ -97,7 +93,7 @@ async def create_wallet_accounts(
         return Outcome(result=result, derived=accounts)
     return Outcome(
         result=result,
-        # The wallet is put, too: whoever deletes it at the same moment and this cannot both succeed.
+        # The wallet is written too, so that this conflicts with a deletion of the wallet at the same moment.
         changes=(Put(replace(wallet, updated_at=now)),),
         attachments=tuple(
             NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)
@@ -205,7 +201,7 @@ def delete_wallet_accounts(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),
         changes=tuple(Put(replace(wallet, updated_at=now)) for wallet in wallets.values()),
-        attachments=tuple(RemovedAccount(account) for account in accounts),
+        attachments=tuple(NewAccount.removed(account) for account in accounts),
     )
 
 

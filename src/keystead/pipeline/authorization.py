@@ -148,7 +148,7 @@ def authorization_request(
     activity = _requested(case)
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
-        users=organization.users,
+        users=organization.users.by_id,
         approvals=list(map(_approval, _approvals(case, organization))),
         submitter_id=case.submitter_id,
         activity=activity,
