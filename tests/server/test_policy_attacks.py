@@ -1,5 +1,4 @@
-"""Attacks on policies, over HTTP: what was once a way past a rule that was meant to deny, or to ask for more
-proofs."""
+"""Attacks on policies, over HTTP: ways past a rule that is meant to deny, or to ask for more proofs."""
 
 from __future__ import annotations
 
@@ -16,10 +15,11 @@ from eth_abi.abi import encode
 from eth_hash.auto import keccak
 
 from keystead.stamps.signing import generate_api_key
+from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, refusal, unique
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, policy_params, private_key_params
-from tests.support.servers import Server, running
+from tests.support.servers import Server, bootstrap_installation, running
 
 TOKEN, SPENDER = "0x" + "cd" * 20, "0x" + "0d" * 20
 MOST = 2**256 - 1
@@ -91,14 +91,14 @@ class Signing:
     def sign(self, operation: str, members: dict[str, Any], **envelope: Any) -> httpx.Response:
         return self.user.submit(operation, {"signWith": self.address, **members}, **envelope)
 
-    def ask_for_mfa(self, condition: str) -> None:
+    def ask_for_mfa(self, condition: str, order: int = 1) -> None:
         methods = [{"any": [{"type": "AUTHENTICATION_TYPE_API_KEY"}]}] * 2
         asked = {
             "userId": self.user.user_id,
             "mfaPolicyName": unique("mfa"),
             "condition": condition,
             "requiredAuthenticationMethods": methods,
-            "order": 1,
+            "order": order,
         }
         self.root.result("create_mfa_policy", asked)
 
@@ -247,8 +247,6 @@ RAW = {
 @pytest.fixture(scope="module")
 def strict_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that refuses raw payloads where policies restrict transactions."""
-    from tests.support.servers import bootstrap_installation
-
     installation = bootstrap_installation(make_sqlite())
     settings = {"refuse_raw_payloads": "true"}
     with running(installation, tmp_path_factory.mktemp("strict") / "log", settings) as server:
@@ -303,7 +301,6 @@ def test_a_key_made_by_own_right_before_the_submission_proves_no_second_step(sql
 
 def test_a_key_registered_after_the_submission_proves_no_second_step(sqlite_server: Server) -> None:
     organization = signing(sqlite_server.caller)
-    activity = None
     organization.ask_for_mfa("activity.action == 'SIGN'")
     activity = answered(organization.sign("sign_transaction", transaction()))["activity"]
     time.sleep(0.002)  # Registered in a later millisecond.
@@ -350,4 +347,4 @@ def test_characters_of_mfa_policies_are_limited(sqlite_server: Server) -> None:
     organization = signing(sqlite_server.caller)
     organization.ask_for_mfa(long_condition(0, 9_000))
     with pytest.raises(AssertionError, match="characters of one user's MFA policies"):
-        organization.ask_for_mfa(long_condition(1, 2_000))
+        organization.ask_for_mfa(long_condition(1, 2_000), order=2)

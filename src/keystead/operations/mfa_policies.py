@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest, RequiredAuthenticationMethodParams
+from keystead.api.parameters import QueryRequest, RequestStruct, RequiredAuthenticationMethodParams
 from keystead.api.records import (
     AuthenticationMethod,
     MfaPolicy,
@@ -21,6 +21,7 @@ from keystead.api.records import (
     Wire,
 )
 from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS
 from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
@@ -30,7 +31,7 @@ from keystead.policies.policy import mfa_condition_source
 from keystead.policies.syntax import ExpressionRefused
 
 
-class CreateMfaPolicyIntent(Asked, frozen=True):
+class CreateMfaPolicyIntent(RequestStruct, frozen=True):
     """`order`: the policy of the lowest order whose condition holds is the one enforced."""
 
     user_id: Uuid
@@ -51,7 +52,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
-    check_room(len(user.mfa_policies), 1, execution.limits.mfa_policies_per_user, "MFA policies of one user")
+    check_room(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
     policy = MfaPolicy(
@@ -70,7 +71,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     )
 
 
-class UpdateMfaPolicyIntent(Asked, frozen=True):
+class UpdateMfaPolicyIntent(RequestStruct, frozen=True):
     """What is absent stays."""
 
     user_id: Uuid
@@ -118,7 +119,7 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
     )
 
 
-class DeleteMfaPolicyIntent(Asked, frozen=True):
+class DeleteMfaPolicyIntent(RequestStruct, frozen=True):
     user_id: Uuid
     mfa_policy_id: Uuid
 
@@ -196,7 +197,7 @@ def _checked_condition(condition: str, others: Iterable[MfaPolicy], limits: Limi
     """The condition, if it compiles; "" holds always. Raises InvalidRequest, and LimitReached if the conditions
     of the user, these others included, have too many characters."""
     have = sum(len(other.condition) for other in others)
-    check_room(have, len(condition), limits.mfa_policy_characters_per_user, "characters of one user's MFA policies")
+    check_room(have, len(condition), MFA_POLICY_CHARACTERS, limits)
     try:
         if condition:
             Expression(mfa_condition_source(condition))
