@@ -21,24 +21,18 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import (
-    DataKey,
-    ImportKind,
-    ImportTarget,
-    Organization,
-    Passkey,
-    Profile,
-    Record,
-    RootQuorum,
-    Version,
-    founded,
-)
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -274,7 +268,7 @@ class OrganizationHarness:
         self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
         self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = founded(self.id, Version(1, self.ids()), self._records(members, root, threshold))
+        self.founding = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
         self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
@@ -287,6 +281,7 @@ class OrganizationHarness:
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
+                policy_sets=PolicySets(),
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
             )
             for store, signer in zip(self.stores, self.signers, strict=True)

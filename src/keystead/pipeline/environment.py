@@ -8,6 +8,8 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
+from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.store import Store
@@ -16,14 +18,13 @@ from keystead.pipeline.store import Store
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `approvals_last_ms`: approvals older than this must be given again. `fail_closed`: a DENY policy that cannot be
-    evaluated denies.
+    `approvals_last_ms`: approvals older than this must be given again.
     """
 
     limits: Limits
     liveness: Liveness
     approvals_last_ms: int = 24 * 3_600_000
-    fail_closed: bool = False
+    authorization: AuthorizationSettings = AuthorizationSettings()
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,3 +36,4 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     catalogue: Catalogue
     rules: Rules
+    policy_sets: PolicySets
