@@ -18,6 +18,7 @@ from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import Asked
 from keystead.api.records import ActivityResponse, Wire
+from keystead.operations.docstrings import summary
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import (
@@ -81,7 +82,7 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
             QueryOperation(
                 name=answer.__name__,
                 module=answer.__module__,
-                summary=_summary(answer),
+                summary=summary(answer),
                 request_structs=(request,),
                 answer_struct=response,
                 answer=answer,
@@ -157,7 +158,7 @@ def activity(
             ActivityOperation(
                 name=execute.__name__,
                 module=execute.__module__,
-                summary=_summary(execute),
+                summary=summary(execute),
                 request_structs=tuple(version.intent for version in versions),
                 answer_struct=ActivityResponse,
                 activity_types=tuple(version.activity_type for version in versions),
@@ -214,9 +215,3 @@ def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
     hints = typing.get_type_hints(function)
     first, second = inspect.signature(function).parameters
     return hints[first], hints[second], hints["return"]
-
-
-def _summary(function: Callable[..., Any]) -> str:
-    if not function.__doc__:
-        raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
-    return function.__doc__.strip().splitlines()[0]

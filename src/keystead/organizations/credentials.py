@@ -15,6 +15,7 @@ from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, Oauth
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Passkey
+from keystead.stamps.ed25519 import check_public_key
 
 _API_KEY_TYPES = {
     ApiKeyCurve.P256: CredentialType.API_KEY_P256,
@@ -53,6 +54,10 @@ def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
     if curve is ApiKeyCurve.ED25519:
         if len(raw) != 32:
             raise InvalidRequest(f"invalid api public key: field `{field}`: expected 64 hex digits for {curve}")
+        try:
+            check_public_key(raw)
+        except ValueError as weak:
+            raise InvalidRequest(f"invalid api public key: field `{field}`: {weak}") from None
     elif len(raw) != 33 or raw[0] not in (2, 3):
         raise InvalidRequest(
             f"invalid api public key: field `{field}`: expected a compressed key for {curve}: 66 hex digits "
