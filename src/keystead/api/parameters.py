@@ -1,7 +1,7 @@
-"""What requests carry and more than one operation shares: credentials to add, accounts to derive, pages.
+"""Parts of requests that several operations share: credentials to add, accounts to derive, pages.
 
-Everything here refuses unknown members and accepts `null` for what may be left out, since clients send both.
-Not here: the intents themselves, which stand beside their operations.
+Every struct refuses unknown members and accepts `null` for an optional one, since clients send it.
+Not here: the intents, which are declared with their operations.
 """
 
 from __future__ import annotations

@@ -63,9 +63,10 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.run import check, serve_here
     from keystead.server.service import NotReady
-    from keystead.server.workers import serve_in_workers
+    from keystead.server.workers import check_workers, serve_in_workers
 
     logs.configure(settings.log_level)
+    check_workers(settings)
     signer.wait_until_ready()
     try:
         # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.

@@ -19,7 +19,7 @@ from keystead.client.leniency import converted
 T = TypeVar("T")
 
 ALREADY_EXISTS = 6
-"""The gRPC code that tells one HTTP 409 from the other."""
+"""The gRPC code of \"already exists\", which shares HTTP 409 with conflicts."""
 
 SHOWN_CHARS_MAX = 200
 """How much of an unreadable answer an error shows."""
@@ -83,7 +83,7 @@ def refusal(
     try:
         told = _refusals.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        told = _Refusal(code=2, message=f"{path} was refused in no form of this API: {_shown(body)}")
+        told = _Refusal(code=2, message=f"{path}: the refusal is not one of this API: {_shown(body)}")
     return _refusal_class(status, told.code)(
         told.message,
         http_status=status,

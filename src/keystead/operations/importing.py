@@ -1,4 +1,4 @@
-"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+"""Importing wallets and private keys: the key to encrypt one to, and the import of what was encrypted to it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from keystead.operations.private_keys import check_formats, private_key_record
 from keystead.operations.wallets import check_new_wallet, keep_wallet
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.ports import ClientMessage
 
@@ -55,7 +55,7 @@ class _Own(Protocol):
 
 
 def by_oneself(submitter_id: str, intent: _Own) -> None:
-    """A standing rule, whatever policies say: nobody imports in another's name."""
+    """A rule that no policy overrides: a user imports in the own name only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -63,7 +63,7 @@ def by_oneself(submitter_id: str, intent: _Own) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=by_oneself)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> Outcome[InitImportWalletResult]:
@@ -72,7 +72,7 @@ async def init_import_wallet(
     return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> Outcome[InitImportPrivateKeyResult]:
@@ -108,7 +108,7 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=by_oneself)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
@@ -148,18 +148,15 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> Outcome[ImportPrivateKeyResult]:
     """Keep the private key that the caller sealed to an import target."""
     organization = execution.organization
-    check_room(len(organization.private_keys), 1, execution.limits.private_keys, "private keys")
-    check_unique(
-        intent.private_key_name,
-        ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
-        "parameters.privateKeyName",
-    )
+    organization.private_keys.check_room(1, execution.limits)
+    taken = organization.private_keys.labels()
+    PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
     made = await execution.signer.import_private_key(

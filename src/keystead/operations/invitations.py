@@ -14,8 +14,8 @@ from keystead.api.parameters import Asked, ShortText
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Invitation, Put, Remove
+from keystead.organizations.kinds.invitations import Invitation
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -41,7 +41,7 @@ class CreateInvitationsResult(Wire, frozen=True):
 def create_invitations(execution: Execution, intent: CreateInvitationsIntent) -> Outcome[CreateInvitationsResult]:
     """Record invitations. Nothing is sent."""
     organization = execution.organization
-    check_room(len(organization.invitations), len(intent.invitations), execution.limits.invitations, "invitations")
+    organization.invitations.check_room(len(intent.invitations), execution.limits)
     invitations = [
         _new_invitation(execution, params, f"parameters.invitations[{index}]")
         for index, params in enumerate(intent.invitations)

@@ -21,6 +21,7 @@ from keystead.api.records import (
     Wire,
 )
 from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.kinds.users import MFA_POLICIES
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
@@ -51,7 +52,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
-    check_room(len(user.mfa_policies), 1, execution.limits.mfa_policies_per_user, "MFA policies of one user")
+    check_room(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
     policy = MfaPolicy(

@@ -17,7 +17,8 @@ from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature
 from keystead.organizations.governance import new_quorum
-from keystead.organizations.organization import Profile, Put
+from keystead.organizations.kinds.profile import Profile
+from keystead.organizations.organization import Put, apply
 from keystead.organizations.users import check_credential
 from keystead.pipeline.activity import Execution, Outcome
 
@@ -115,8 +116,9 @@ def remove_organization_feature(
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")
     features = {name: value for name, value in organization.profile.features.items() if name != intent.name}
     profile: Profile = replace(organization.profile, features=features)
-    for user in organization.users_in_order():
-        check_credential(user, replace(organization, profile=profile), "parameters.name")
+    after = apply(organization, [Put(profile)], organization.version)
+    for user in organization.users.in_order():
+        check_credential(user, after, "parameters.name")
     return Outcome(result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),))
 
 

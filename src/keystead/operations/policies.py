@@ -14,8 +14,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import check_policy
@@ -68,12 +67,12 @@ def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outco
 
 def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
-    check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
+    organization.policies.check_room(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
-    taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
+    taken = organization.policies.labels()
     policies = []
     for intent in asked:
-        check_unique(intent.policy_name, taken.items(), f"{field}.policyName", "policy label")
+        Policies.check_label(intent.policy_name, taken, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -136,8 +135,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
     organization = execution.organization
     policy = _policy_named(organization, intent.policy_id)
     if intent.policy_name is not None and intent.policy_name != policy.policy_name:
-        taken = ((other.policy_name, other.policy_id) for other in organization.policies.values())
-        check_unique(intent.policy_name, taken, "parameters.policyName", "policy label")
+        Policies.check_label(intent.policy_name, organization.policies.labels(), "parameters.policyName")
     changed = replace(
         policy,
         policy_name=policy.policy_name if intent.policy_name is None else intent.policy_name,
@@ -214,7 +212,7 @@ class ListPoliciesResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
     """All policies of the organization."""
-    return ListPoliciesResponse(policies=tuple(reading.organization.policies_in_order()))
+    return ListPoliciesResponse(policies=tuple(reading.organization.policies.in_order()))
 
 
 def _policy_named(organization: Organization, policy_id: str) -> Policy:

@@ -119,7 +119,7 @@ def delete_private_key_tags(
     gone = tuple(dict.fromkeys(intent.private_key_tag_ids))
     for tag_id in gone:
         tag_named(organization, TagType.PRIVATE_KEY, tag_id)
-    tagged = [key for key in organization.private_keys_in_order() if not set(gone).isdisjoint(key.private_key_tags)]
+    tagged = [key for key in organization.private_keys.in_order() if not set(gone).isdisjoint(key.private_key_tags)]
     return Outcome(
         result=DeletePrivateKeyTagsResult(
             private_key_tag_ids=gone, private_key_ids=tuple(key.private_key_id for key in tagged)
@@ -147,7 +147,7 @@ class ListPrivateKeyTagsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_key_tags(reading: Reading, _: ListPrivateKeyTagsRequest) -> ListPrivateKeyTagsResponse:
     """All private key tags of the organization."""
-    tags = reading.organization.tags_in_order()
+    tags = reading.organization.tags.in_order()
     return ListPrivateKeyTagsResponse(
         private_key_tags=tuple(tag for tag in tags if tag.tag_type is TagType.PRIVATE_KEY)
     )

@@ -14,9 +14,8 @@ from keystead.api.parameters import Asked, NotSupported, QueryRequest
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
+from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported, private_key_named
@@ -76,12 +75,12 @@ async def create_private_keys(
 ) -> Outcome[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
     organization, asked = execution.organization, intent.private_keys
-    check_room(len(organization.private_keys), len(asked), execution.limits.private_keys, "private keys")
-    names = [(key.private_key_name, key.private_key_id) for key in organization.private_keys.values()]
+    organization.private_keys.check_room(len(asked), execution.limits)
+    taken = organization.private_keys.labels()
     for index, params in enumerate(asked):
         field = f"parameters.privateKeys[{index}]"
-        check_unique(params.private_key_name, names, f"{field}.privateKeyName")
-        names.append((params.private_key_name, f"`{field}` too"))
+        PrivateKeys.check_label(params.private_key_name, taken, f"{field}.privateKeyName")
+        taken[params.private_key_name] = f"`{field}` too"
         check_tags(organization, TagType.PRIVATE_KEY, params.private_key_tags, f"{field}.privateKeyTags")
         check_formats(params.curve, params.address_formats, f"{field}.addressFormats")
     keys: list[PrivateKey] = []
@@ -150,7 +149,7 @@ def private_key_record(
 
 
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
-    """Raise InvalidRequest, naming the field, if one is there twice or is none of the curve's."""
+    """Raise InvalidRequest, naming the field, if one is there twice or the curve does not have it."""
     if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
     for address_format in address_formats:
@@ -186,7 +185,7 @@ def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -
     return Outcome(
         result=DeletePrivateKeysResult(private_key_ids=gone),
         changes=tuple(Remove(PrivateKey, key_id) for key_id in gone),
-        attachments=tuple(RemovedSecret(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
+        attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
     )
 
 
@@ -215,4 +214,4 @@ class ListPrivateKeysResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_keys(reading: Reading, _: ListPrivateKeysRequest) -> ListPrivateKeysResponse:
     """All private keys of the organization: their public halves and their addresses."""
-    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys_in_order()))
+    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys.in_order()))

@@ -1,12 +1,13 @@
 """Signing: raw payloads, one or many, and transactions.
 
-What is signed is gathered, and so read whole, before the decision: policies see what the signature is over. A
+What is signed is context, and so read whole, before the decision: policies see what the signature is over. A
 signature changes nothing in the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -27,10 +28,13 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
+
+logger = logging.getLogger("keystead")
 
 ReadT = TypeVar("ReadT")
 
@@ -63,9 +67,9 @@ async def _signatures(
     )
 
 
-async def _payload_signatures(execution: Informed[ToSign]) -> tuple[Signature, ...]:
-    gathered = execution.gathered
-    return await _signatures(execution, gathered.named, gathered.scheme, gathered.messages)
+async def _payload_signatures(execution: ExecutionWith[ToSign]) -> tuple[Signature, ...]:
+    context = execution.context
+    return await _signatures(execution, context.named, context.scheme, context.messages)
 
 
 def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
@@ -118,8 +122,8 @@ def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
     )
 
 
-async def gather_payload(gathering: Gathering, intent: SignRawPayloadIntentV2) -> ToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> ToSign:
+    named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     payload = read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload")
     return _to_sign(named, [payload])
@@ -135,20 +139,29 @@ def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
     )
 
 
-def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> ResourceKeywords:
-    return ResourceKeywords(gathered.keywords)
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(context.keywords)
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
-    gather=gather_payload,
+    load_context=load_payload,
     resources=payload_keywords,
     changes_organization=False,
 )
-async def sign_raw_payload(execution: Informed[ToSign], _: SignRawPayloadIntentV2) -> Outcome[SignRawPayloadResult]:
+async def sign_raw_payload(
+    execution: ExecutionWith[ToSign], _: SignRawPayloadIntentV2
+) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
+    typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
+    if typed_data is not None and not typed_data["domain"]:
+        logger.info(
+            "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
+            "EIP712Domain missing in `types`?",
+            extra={"organization_id": execution.organization.id},
+        )
     return Outcome(result=_result(made))
 
 
@@ -175,8 +188,8 @@ class SignRawPayloadsResult(Wire, frozen=True):
     signatures: tuple[SignRawPayloadResult, ...]
 
 
-async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -> ToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) -> ToSign:
+    named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     payloads = [
         read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
@@ -190,18 +203,18 @@ async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -
     return _to_sign(named, payloads)
 
 
-def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> ResourceKeywords:
-    return ResourceKeywords(gathered.keywords)
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(context.keywords)
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
-    gather=gather_payloads,
+    load_context=load_payloads,
     resources=payloads_keywords,
     changes_organization=False,
 )
 async def sign_raw_payloads(
-    execution: Informed[ToSign], _: SignRawPayloadsIntent
+    execution: ExecutionWith[ToSign], _: SignRawPayloadsIntent
 ) -> Outcome[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
     made = await _payload_signatures(execution)
@@ -254,15 +267,15 @@ def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV
     )
 
 
-async def gather_transaction(gathering: Gathering, intent: SignTransactionIntentV2) -> TransactionToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_transaction(source: ContextSource, intent: SignTransactionIntentV2) -> TransactionToSign:
+    named = await key_named(source, intent.sign_with)
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
     transaction = await _loaded(
         (intent.type, False), partial(parse_transaction, intent.type, unsigned, named.party)
     )
-    interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
+    interfaces = await _interfaces(source, intent.type, transaction.contracts)
     seen = await _loaded((intent.type, bool(interfaces)), partial(transaction.describe, interfaces))
     keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
     return TransactionToSign(named, transaction, keywords)
@@ -288,19 +301,19 @@ _INTERFACES: Final = {
 """Chains whose contracts can have an interface on record."""
 
 
-async def _interfaces(gathering: Gathering, kind: TransactionType, contracts: Sequence[str]) -> Mapping[str, str]:
+async def _interfaces(source: ContextSource, kind: TransactionType, contracts: Sequence[str]) -> Mapping[str, str]:
     """The texts of the interfaces that the organization has of these contracts, by address."""
-    organization, interface_type = gathering.organization, _INTERFACES.get(kind)
+    organization, interface_type = source.organization, _INTERFACES.get(kind)
     if interface_type is None:
         return {}
     ids = {
-        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        address: organization.contract_interfaces.by_contract.get(contract_key(interface_type, address))
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
     missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
     if missing:
-        _TEXTS.update(await gathering.store.interface_texts_of(organization.id, missing))
+        _TEXTS.update(await source.store.interface_texts_of(organization.id, missing))
     texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
     while len(_TEXTS) > TEXTS_KEPT:
         _TEXTS.popitem(last=False)
@@ -314,22 +327,22 @@ _TEXTS: OrderedDict[str, str] = OrderedDict()
 
 
 def transaction_keywords(
-    _: Organization, __: SignTransactionIntentV2, gathered: TransactionToSign
+    _: Organization, __: SignTransactionIntentV2, context: TransactionToSign
 ) -> ResourceKeywords:
-    return gathered.keywords
+    return context.keywords
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
     accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
-    gather=gather_transaction,
+    load_context=load_transaction,
     resources=transaction_keywords,
     changes_organization=False,
 )
 async def sign_transaction(
-    execution: Informed[TransactionToSign], _: SignTransactionIntentV2
+    execution: ExecutionWith[TransactionToSign], _: SignTransactionIntentV2
 ) -> Outcome[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
-    transaction = execution.gathered.transaction
-    made = await _signatures(execution, execution.gathered.named, transaction.scheme, transaction.messages)
+    transaction = execution.context.transaction
+    made = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
     return Outcome(result=SignTransactionResult(signed_transaction=transaction.assemble(made).hex()))

@@ -21,8 +21,9 @@ from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed, Version
-from keystead.pipeline.gathering import Gathering
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
 
 KEYS_KEPT: Final = 4_096
@@ -39,17 +40,17 @@ class NamedKey(msgspec.Struct, frozen=True):
     keywords: Mapping[str, Any]
 
 
-async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
+async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
     An address that several have is that of the oldest; hex and bech32 are the same in either case. Whatever makes a
     key come, go or look otherwise makes a new version of the organization: what was found is kept for this one.
     """
-    organization = gathering.organization
+    organization = source.organization
     place = (organization.id, organization.version, sign_with)
     known = _KNOWN.get(place)
     if known is None:
-        known = _KNOWN[place] = await _found_key(gathering, sign_with)
+        known = _KNOWN[place] = await _found_key(source, sign_with)
         if len(_KNOWN) > KEYS_KEPT:
             _KNOWN.popitem(last=False)
     else:
@@ -60,28 +61,28 @@ async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
 _KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
 
 
-async def _found_key(gathering: Gathering, sign_with: str) -> NamedKey:
-    organization = gathering.organization
+async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:
+    organization = source.organization
     if _ID.match(sign_with):
         private_key = organization.private_keys.get(sign_with)
         account = None
     else:
-        forms = [organization.private_key_of_address.get(form) for form in possible_forms(sign_with)]
+        forms = [organization.private_keys.oldest_with_address(form) for form in possible_forms(sign_with)]
         private_key = min(
             (organization.private_keys[id_] for id_ in forms if id_ is not None),
             key=lambda key: key.private_key_id,
             default=None,
         )
-        stored = await gathering.store.account_with_address(organization.id, sign_with)
+        stored = await source.store.account_with_address(organization.id, sign_with)
         account = None if stored is None else stored.account
     if account is not None and (private_key is None or account.wallet_account_id < private_key.private_key_id):
         wallet = organization.wallets.get(account.wallet_id)
         if wallet is None:
             raise _not_found(organization, sign_with)
-        return _of_account(account, wallet, await sealed_mnemonic(gathering, wallet))
+        return _of_account(account, wallet, await sealed_mnemonic(source, wallet))
     if private_key is None:
         raise _not_found(organization, sign_with)
-    return _of_private_key(private_key, sign_with, await sealed_private_key(gathering, private_key))
+    return _of_private_key(private_key, sign_with, await sealed_private_key(source, private_key))
 
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:

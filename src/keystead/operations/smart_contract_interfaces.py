@@ -13,9 +13,10 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
+from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
-from keystead.organizations.organization import ContractInterface, Put, Remove
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 
 
@@ -100,7 +101,7 @@ async def list_smart_contract_interfaces(
     return ListSmartContractInterfacesResponse(
         smart_contract_interfaces=tuple(
             _record(organization.id, interface, texts[interface.id])
-            for interface in organization.contract_interfaces_in_order()
+            for interface in organization.contract_interfaces.in_order()
             if interface.id in texts
         )
     )
@@ -141,5 +142,5 @@ def delete_smart_contract_interface(
     return Outcome(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),
-        attachments=(RemovedInterfaceText(interface_id),),
+        attachments=(InterfaceText.removed(interface_id),),
     )

@@ -23,9 +23,11 @@ from keystead.operations.sub_organization_intents import (
 )
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
 from keystead.operations.wallets import CreateWalletResult, create_wallet
-from keystead.organizations.attachments import Attachment, Dissolution
+from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.governance import dissolved, new_quorum
-from keystead.organizations.organization import DataKey, Profile, Put, RootQuorum, Version, apply, founded
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Put, Version, apply, from_records
 from keystead.organizations.users import refuse_verification
 from keystead.pipeline.activity import Execution, NewOrganization, Outcome
 
@@ -98,7 +100,7 @@ async def create_sub_organization(
     )
     data_key = DataKey(await execution.signer.new_data_key(organization_id))
     version = Version(1, execution.new_id())
-    organization = founded(organization_id, version, [profile, data_key])
+    organization = from_records(organization_id, version, [profile, data_key])
     asked = [
         UserParamsV4(
             user_name=user.user_name,
@@ -170,5 +172,5 @@ def delete_sub_organization(
     return Outcome(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
         changes=dissolved(organization, without_export=bool(intent.delete_without_export)),
-        attachments=(Dissolution(),),
+        attachments=(RemovedOrganizationContents(),),
     )

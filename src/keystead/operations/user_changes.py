@@ -15,7 +15,8 @@ from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_may_go, check_still_credentialed
-from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import refuse_verification, user_named
 from keystead.pipeline.activity import Execution, Outcome

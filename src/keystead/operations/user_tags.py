@@ -104,7 +104,7 @@ def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outc
     gone = tuple(dict.fromkeys(intent.user_tag_ids))
     for tag_id in gone:
         tag_named(organization, TagType.USER, tag_id)
-    tagged = [user for user in organization.users_in_order() if not set(gone).isdisjoint(user.user_tags)]
+    tagged = [user for user in organization.users.in_order() if not set(gone).isdisjoint(user.user_tags)]
     return Outcome(
         result=DeleteUserTagsResult(user_tag_ids=gone, user_ids=tuple(user.user_id for user in tagged)),
         changes=(
@@ -130,5 +130,5 @@ class ListUserTagsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_user_tags(reading: Reading, _: ListUserTagsRequest) -> ListUserTagsResponse:
     """All user tags of the organization."""
-    tags = reading.organization.tags_in_order()
+    tags = reading.organization.tags.in_order()
     return ListUserTagsResponse(user_tags=tuple(tag for tag in tags if tag.tag_type is TagType.USER))

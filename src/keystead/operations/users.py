@@ -41,12 +41,12 @@ from keystead.organizations.credentials import (
     with_authenticators,
     with_oauth_providers,
 )
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Change, Passkey, Put
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 100
 """Most users that one request may add."""
@@ -178,9 +178,9 @@ def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field:
     }
 
 
-async def _held_by_siblings(gathering: Gathering, intent: CreateUsersIntentV4) -> HeldBySiblings:
+async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) -> HeldBySiblings:
     return await held_by_siblings(
-        gathering,
+        source,
         api_keys=[key for user in intent.users for key in user.api_keys],
         authenticators=[one for user in intent.users for one in user.authenticators],
     )
@@ -189,16 +189,18 @@ async def _held_by_siblings(gathering: Gathering, intent: CreateUsersIntentV4) -
 @activity(
     "ACTIVITY_TYPE_CREATE_USERS_V4",
     oidc_tokens=_tokens,
-    gather=_held_by_siblings,
+    load_context=_held_by_siblings,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
         older("ACTIVITY_TYPE_CREATE_USERS", _from_v1),
     ),
 )
-def create_users(execution: Informed[HeldBySiblings], intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
+def create_users(
+    execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
+) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.gathered)
+    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
@@ -217,14 +219,14 @@ class CreateApiOnlyUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-async def _api_keys_held_by_siblings(gathering: Gathering, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
     keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
-    return await held_by_siblings(gathering, api_keys=keys)
+    return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", gather=_api_keys_held_by_siblings)
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
 def create_api_only_users(
-    execution: Informed[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+    execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> Outcome[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
     asked = [
@@ -238,7 +240,7 @@ def create_api_only_users(
         )
         for user in intent.api_only_users
     ]
-    users, changes = added_users(execution, asked, "parameters.apiOnlyUsers", held_by_siblings=execution.gathered)
+    users, changes = added_users(execution, asked, "parameters.apiOnlyUsers", held_by_siblings=execution.context)
     return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
@@ -255,7 +257,7 @@ def added_users(
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
-    check_room(len(organization.users), len(asked), execution.limits.users, "users")
+    organization.users.check_room(len(asked), execution.limits)
     added = [
         _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent) for index, params in enumerate(asked)
     ]
@@ -333,4 +335,4 @@ class ListUsersResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_users(reading: Reading, _: ListUsersRequest) -> ListUsersResponse:
     """All users of the organization."""
-    return ListUsersResponse(users=tuple(reading.organization.users_in_order()))
+    return ListUsersResponse(users=tuple(reading.organization.users.in_order()))

@@ -28,7 +28,7 @@ class ApproveActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
-@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", casts=VoteSelection.APPROVED)
+@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED)
 def approve_activity(_: Execution, __: ApproveActivityIntent) -> Outcome[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")
@@ -42,7 +42,7 @@ class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
-@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", casts=VoteSelection.REJECTED)
+@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
 def reject_activity(_: Execution, __: RejectActivityIntent) -> Outcome[RejectActivityResult]:
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")

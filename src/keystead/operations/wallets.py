@@ -26,11 +26,10 @@ from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
     NewAccount,
-    RemovedWalletContents,
+    RemovedWalletAccounts,
     SealedSecret,
 )
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -92,7 +91,7 @@ class KeptWallet(msgspec.Struct, frozen=True):
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
     organization = execution.organization
-    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
+    organization.wallets.check_room(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 
@@ -180,7 +179,11 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome
     return Outcome(
         result=DeleteWalletsResult(wallet_ids=gone),
         changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
-        attachments=tuple(RemovedWalletContents(wallet_id) for wallet_id in gone),
+        attachments=tuple(
+            each
+            for wallet_id in gone
+            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+        ),
     )
 
 
@@ -209,9 +212,8 @@ class ListWalletsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_wallets(reading: Reading, _: ListWalletsRequest) -> ListWalletsResponse:
     """All wallets of the organization."""
-    return ListWalletsResponse(wallets=tuple(reading.organization.wallets_in_order()))
+    return ListWalletsResponse(wallets=tuple(reading.organization.wallets.in_order()))
 
 
 def _check_name_free(organization: Organization, name: str) -> None:
-    taken = ((wallet.wallet_name, wallet.wallet_id) for wallet in organization.wallets.values())
-    check_unique(name, taken, "parameters.walletName")
+    Wallets.check_label(name, organization.wallets.labels(), "parameters.walletName")

@@ -22,6 +22,7 @@ from keystead.server.service import NotReady
 from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
 from keystead.signer.connector import inherited
+from keystead.storage.open import sqlite_path
 
 _LOOK_S: Final = 0.5
 """How often it is asked whether a process has ended."""
@@ -29,6 +30,16 @@ _PAUSE_S: Final = 2.0
 """A process that ended is started again no sooner than this after its last start."""
 _END_GRACE_S: Final = 5.0
 """How much longer than the time to stop a process has until it is killed."""
+
+
+def check_workers(settings: Settings) -> None:
+    """Raises SettingsError if several processes are to serve a SQLite file: one process at a time writes to it, so
+    that they would take turns and be slower than one."""
+    if settings.workers > 1 and sqlite_path(settings.database_url) is not None:
+        raise SettingsError(
+            f"KEYSTEAD_WORKERS is {settings.workers}, but only one process can serve a SQLite file: only one at a "
+            "time can write to it. Set KEYSTEAD_WORKERS to 1, or KEYSTEAD_DATABASE_URL to a PostgreSQL database"
+        )
 
 
 class _Worker:
