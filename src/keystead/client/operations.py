@@ -442,7 +442,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ListAppProofsResponse:
-        """The app proofs that were asked for with an activity."""
+        """The app proofs of an activity that was submitted with `generateAppProofs`."""
         return self._query(
             "list_app_proofs",
             shapes.ListAppProofsResponse,
@@ -2198,7 +2198,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ListAppProofsResponse:
-        """The app proofs that were asked for with an activity."""
+        """The app proofs of an activity that was submitted with `generateAppProofs`."""
         return await self._query(
             "list_app_proofs",
             shapes.ListAppProofsResponse,

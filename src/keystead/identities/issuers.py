@@ -31,17 +31,17 @@ class KnownIssuers:
 
     async def proven(self, token: str, field: str) -> OidcClaims:
         try:
-            said = announced(token)
-            keys = await self._keys_for(said)
-            return identity(keys.verified(token, said), self._clock.now_ms())
+            announcement = announced(token)
+            keys = await self._keys_for(announcement)
+            return identity(keys.verified(token, announcement), self._clock.now_ms())
         except BadToken as bad:
             raise InvalidRequest(
                 f"invalid OIDC token: field `{field}`: {bad}", machine_code="INVALID_OIDC_TOKEN"
             ) from None
 
-    async def _keys_for(self, said: Announced) -> KeySet:
+    async def _keys_for(self, announcement: Announced) -> KeySet:
         """The keys of the token's issuer, fetched again if the token's key is not among them."""
-        issuer, discovery = said.issuer, self._discovery
+        issuer, discovery = announcement.issuer, self._discovery
         if issuer in self._pinned:
             return self._pinned[issuer]
         if discovery is None or issuer not in discovery.issuers:
@@ -50,4 +50,4 @@ class KnownIssuers:
                 "KEYSTEAD_OIDC_KEYS_FILE or KEYSTEAD_OIDC_ISSUERS"
             )
         keys = await discovery.key_set(issuer)
-        return keys if keys.has_key_for(said) else await discovery.newer_key_set(issuer, keys)
+        return keys if keys.has_key_for(announcement) else await discovery.newer_key_set(issuer, keys)
