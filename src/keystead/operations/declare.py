@@ -1,4 +1,4 @@
-"""How an operation is declared: a decorated function, whose types say what it takes and gives.
+"""How an operation is declared: a decorated function; its type hints are the request and the answer.
 
 Here: `query`, `activity`, and the catalogue that they fill. Not here: any operation.
 A function's name is its path; the first line of its docstring is its documentation.
@@ -17,7 +17,7 @@ import msgspec
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -70,7 +70,7 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
 
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
-OlderT = TypeVar("OlderT", bound=Asked)
+OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
 def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[Declared], Declared]:
@@ -100,14 +100,14 @@ class Older(msgspec.Struct, frozen=True):
     """An older version of an activity type, still accepted."""
 
     activity_type: str
-    upgrade: Callable[[Any], Asked]
+    upgrade: Callable[[Any], RequestStruct]
     result_key: str | None
     result: Callable[[Any], Wire] | None
 
 
 def older(
     activity_type: str,
-    upgrade: Callable[[OlderT], Asked],
+    upgrade: Callable[[OlderT], RequestStruct],
     *,
     result_key: str | None = None,
     result: Callable[[Any], Wire] | None = None,

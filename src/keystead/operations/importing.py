@@ -1,4 +1,4 @@
-"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+"""Importing wallets and private keys: the key to encrypt one to, and the import of what was encrypted to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, WalletAccountParams
+from keystead.api.parameters import RequestStruct, WalletAccountParams
 from keystead.api.records import PrivateKeyAddress, Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
@@ -29,7 +29,7 @@ EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
 """JSON text: what the caller sealed to an import target."""
 
 
-class InitImportWalletIntent(Asked, frozen=True):
+class InitImportWalletIntent(RequestStruct, frozen=True):
     user_id: Uuid
 
 
@@ -39,7 +39,7 @@ class InitImportWalletResult(Wire, frozen=True):
     import_bundle: str
 
 
-class InitImportPrivateKeyIntent(Asked, frozen=True):
+class InitImportPrivateKeyIntent(RequestStruct, frozen=True):
     user_id: Uuid
 
 
@@ -96,7 +96,7 @@ async def _begun(execution: Execution, kind: ImportKind, user_id: str) -> tuple[
     return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
 
 
-class ImportWalletIntent(Asked, frozen=True):
+class ImportWalletIntent(RequestStruct, frozen=True):
     user_id: Uuid
     wallet_name: Label
     encrypted_bundle: EncryptedBundle
@@ -135,7 +135,7 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Out
     )
 
 
-class ImportPrivateKeyIntent(Asked, frozen=True):
+class ImportPrivateKeyIntent(RequestStruct, frozen=True):
     user_id: Uuid
     private_key_name: Label
     encrypted_bundle: EncryptedBundle

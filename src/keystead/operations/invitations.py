@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AccessType, TagType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, ShortText
+from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email
@@ -21,7 +21,7 @@ from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class InvitationParams(Asked, frozen=True):
+class InvitationParams(RequestStruct, frozen=True):
     receiver_user_name: Label
     receiver_user_email: ShortText
     receiver_user_tags: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -29,7 +29,7 @@ class InvitationParams(Asked, frozen=True):
     sender_user_id: Uuid
 
 
-class CreateInvitationsIntent(Asked, frozen=True):
+class CreateInvitationsIntent(RequestStruct, frozen=True):
     invitations: Annotated[tuple[InvitationParams, ...], Meta(min_length=1, max_length=100)]
 
 
@@ -66,7 +66,7 @@ def _new_invitation(execution: Execution, params: InvitationParams, field: str) 
     )
 
 
-class DeleteInvitationIntent(Asked, frozen=True):
+class DeleteInvitationIntent(RequestStruct, frozen=True):
     invitation_id: Uuid
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest, RequiredAuthenticationMethodParams
+from keystead.api.parameters import QueryRequest, RequestStruct, RequiredAuthenticationMethodParams
 from keystead.api.records import (
     AuthenticationMethod,
     MfaPolicy,
@@ -31,7 +31,7 @@ from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
 
-class CreateMfaPolicyIntent(Asked, frozen=True):
+class CreateMfaPolicyIntent(RequestStruct, frozen=True):
     """`order`: the policy of the lowest order whose condition holds is the one enforced."""
 
     user_id: Uuid
@@ -71,7 +71,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     )
 
 
-class UpdateMfaPolicyIntent(Asked, frozen=True):
+class UpdateMfaPolicyIntent(RequestStruct, frozen=True):
     """What is absent stays."""
 
     user_id: Uuid
@@ -116,7 +116,7 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
     )
 
 
-class DeleteMfaPolicyIntent(Asked, frozen=True):
+class DeleteMfaPolicyIntent(RequestStruct, frozen=True):
     user_id: Uuid
     mfa_policy_id: Uuid
 

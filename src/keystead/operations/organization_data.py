@@ -14,7 +14,7 @@ from keystead.organizations.kinds.invitations import Invitation
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation as the wire has it. `status` is always that of one that was made: none can be accepted here."""
+    """An invitation as the wire has it. `status` is always CREATED: this server has no way to accept one."""
 
     invitation_id: str
     receiver_user_name: str

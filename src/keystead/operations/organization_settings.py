@@ -12,7 +12,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature
@@ -25,7 +25,7 @@ from keystead.pipeline.activity import Execution, Outcome
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
 
-class UpdateOrganizationNameIntent(Asked, frozen=True):
+class UpdateOrganizationNameIntent(RequestStruct, frozen=True):
     organization_name: Label
 
 
@@ -48,7 +48,7 @@ def update_organization_name(
     )
 
 
-class UpdateRootQuorumIntent(Asked, frozen=True):
+class UpdateRootQuorumIntent(RequestStruct, frozen=True):
     threshold: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
     user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -69,7 +69,7 @@ def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> 
     )
 
 
-class SetOrganizationFeatureIntent(Asked, frozen=True):
+class SetOrganizationFeatureIntent(RequestStruct, frozen=True):
     name: FeatureName
     value: Annotated[str, Meta(max_length=4096)] | None = None
 
@@ -98,7 +98,7 @@ def set_organization_feature(
     )
 
 
-class RemoveOrganizationFeatureIntent(Asked, frozen=True):
+class RemoveOrganizationFeatureIntent(RequestStruct, frozen=True):
     name: FeatureName
 
 

@@ -11,7 +11,7 @@ from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.enums import Effect
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import Policies
@@ -25,7 +25,7 @@ AT_ONCE = 100
 Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
-class CreatePolicyIntentV3(Asked, frozen=True):
+class CreatePolicyIntentV3(RequestStruct, frozen=True):
     """An expression that is absent or empty says nothing, which is true."""
 
     policy_name: Label
@@ -47,7 +47,7 @@ def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome
     return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
-class CreatePoliciesIntent(Asked, frozen=True):
+class CreatePoliciesIntent(RequestStruct, frozen=True):
     policies: Annotated[tuple[CreatePolicyIntentV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -90,7 +90,7 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
     return policies
 
 
-class UpdatePolicyIntentV2(Asked, frozen=True):
+class UpdatePolicyIntentV2(RequestStruct, frozen=True):
     """What is absent stays; an empty expression is taken away."""
 
     policy_id: Uuid
@@ -102,7 +102,7 @@ class UpdatePolicyIntentV2(Asked, frozen=True):
     time: Expression | None = None
 
 
-class UpdatePolicyIntent(Asked, frozen=True):
+class UpdatePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
     policy_name: Label | None = None
     policy_effect: Effect | None = None
@@ -150,7 +150,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
-class DeletePolicyIntent(Asked, frozen=True):
+class DeletePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
 
 
@@ -167,7 +167,7 @@ def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[D
     )
 
 
-class DeletePoliciesIntent(Asked, frozen=True):
+class DeletePoliciesIntent(RequestStruct, frozen=True):
     policy_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import PrivateKey, Tag, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.organization import Put, Remove
@@ -19,7 +19,7 @@ from keystead.organizations.wallets import private_key_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreatePrivateKeyTagIntent(Asked, frozen=True):
+class CreatePrivateKeyTagIntent(RequestStruct, frozen=True):
     private_key_tag_name: Label
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -57,7 +57,7 @@ def create_private_key_tag(
     )
 
 
-class UpdatePrivateKeyTagIntent(Asked, frozen=True):
+class UpdatePrivateKeyTagIntent(RequestStruct, frozen=True):
     private_key_tag_id: Uuid
     add_private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
     remove_private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -98,7 +98,7 @@ def update_private_key_tag(
     )
 
 
-class DeletePrivateKeyTagsIntent(Asked, frozen=True):
+class DeletePrivateKeyTagsIntent(RequestStruct, frozen=True):
     private_key_tag_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=1000)]
 
 

@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, NotSupported, QueryRequest
+from keystead.api.parameters import NotSupported, QueryRequest, RequestStruct
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
@@ -26,7 +26,7 @@ KEYS_AT_ONCE = 100
 """Most private keys that one request may make or delete."""
 
 
-class PrivateKeyParams(Asked, frozen=True):
+class PrivateKeyParams(RequestStruct, frozen=True):
     private_key_name: Label
     curve: Curve
     private_key_tags: Annotated[tuple[Uuid, ...], Meta(max_length=100)]
@@ -36,12 +36,12 @@ class PrivateKeyParams(Asked, frozen=True):
 PrivateKeysParams = Annotated[tuple[PrivateKeyParams, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
 
 
-class CreatePrivateKeysIntentV2(Asked, frozen=True):
+class CreatePrivateKeysIntentV2(RequestStruct, frozen=True):
     private_keys: PrivateKeysParams
     external_signer_pubkey: NotSupported | None = None
 
 
-class CreatePrivateKeysIntent(Asked, frozen=True):
+class CreatePrivateKeysIntent(RequestStruct, frozen=True):
     private_keys: PrivateKeysParams
 
 
@@ -74,10 +74,10 @@ async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
 ) -> Outcome[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
-    organization, asked = execution.organization, intent.private_keys
-    organization.private_keys.check_room(len(asked), execution.limits)
+    organization, requested = execution.organization, intent.private_keys
+    organization.private_keys.check_room(len(requested), execution.limits)
     taken = organization.private_keys.labels()
-    for index, params in enumerate(asked):
+    for index, params in enumerate(requested):
         field = f"parameters.privateKeys[{index}]"
         PrivateKeys.check_label(params.private_key_name, taken, f"{field}.privateKeyName")
         taken[params.private_key_name] = f"`{field}` too"
@@ -85,7 +85,7 @@ async def create_private_keys(
         check_formats(params.curve, params.address_formats, f"{field}.addressFormats")
     keys: list[PrivateKey] = []
     secrets: list[SealedSecret] = []
-    for params in asked:
+    for params in requested:
         private_key_id = execution.new_id()
         made = await execution.signer.create_private_key(
             organization_id=organization.id,
@@ -149,7 +149,7 @@ def private_key_record(
 
 
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
-    """Raise InvalidRequest, naming the field, if one is there twice or is none of the curve's."""
+    """Raise InvalidRequest, naming the field, if one is there twice or the curve does not have it."""
     if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
     for address_format in address_formats:
@@ -159,7 +159,7 @@ def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], fiel
             raise type(refused)(f"{refused.message} (field `{field}`)") from None
 
 
-class DeletePrivateKeysIntent(Asked, frozen=True):
+class DeletePrivateKeysIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each of them must have been exported."""
 
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]

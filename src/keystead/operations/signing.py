@@ -19,7 +19,7 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, NotSupported
+from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
@@ -83,7 +83,7 @@ def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
 # One raw payload
 
 
-class SignRawPayloadIntentV2(Asked, frozen=True):
+class SignRawPayloadIntentV2(RequestStruct, frozen=True):
     sign_with: SignWith
     payload: str
     encoding: PayloadEncoding
@@ -91,7 +91,7 @@ class SignRawPayloadIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignRawPayloadIntent(Asked, frozen=True):
+class SignRawPayloadIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     payload: str
@@ -171,7 +171,7 @@ def _result(signature: Signature) -> SignRawPayloadResult:
 # Several raw payloads
 
 
-class SignRawPayloadsIntent(Asked, frozen=True):
+class SignRawPayloadsIntent(RequestStruct, frozen=True):
     """`encoding` and `hash_function` are those of every payload."""
 
     sign_with: SignWith
@@ -223,7 +223,7 @@ async def sign_raw_payloads(
 # A transaction
 
 
-class SignTransactionIntentV2(Asked, frozen=True):
+class SignTransactionIntentV2(RequestStruct, frozen=True):
     """`unsigned_transaction` is hex, with or without 0x."""
 
     sign_with: SignWith
@@ -232,7 +232,7 @@ class SignTransactionIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignTransactionIntent(Asked, frozen=True):
+class SignTransactionIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     unsigned_transaction: str

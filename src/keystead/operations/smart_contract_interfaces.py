@@ -10,7 +10,7 @@ from keystead.api.decoding import NO_CONTROLS, Label, Notes
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.attachments import InterfaceText
@@ -20,7 +20,7 @@ from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreateSmartContractInterfaceIntent(Asked, frozen=True):
+class CreateSmartContractInterfaceIntent(RequestStruct, frozen=True):
     """`smart_contract_interface` is the ABI or IDL as JSON text, at most 409,600 bytes of UTF-8."""
 
     smart_contract_address: Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
@@ -121,7 +121,7 @@ def _record(organization_id: str, interface: ContractInterface, text: str) -> Sm
     )
 
 
-class DeleteSmartContractInterfaceIntent(Asked, frozen=True):
+class DeleteSmartContractInterfaceIntent(RequestStruct, frozen=True):
     smart_contract_interface_id: Uuid
 
 

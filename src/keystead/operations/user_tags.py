@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Tag, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.organization import Put, Remove
@@ -19,7 +19,7 @@ from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreateUserTagIntent(Asked, frozen=True):
+class CreateUserTagIntent(RequestStruct, frozen=True):
     user_tag_name: Label
     user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -51,7 +51,7 @@ def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcom
     )
 
 
-class UpdateUserTagIntent(Asked, frozen=True):
+class UpdateUserTagIntent(RequestStruct, frozen=True):
     user_tag_id: Uuid
     add_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
     remove_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -85,7 +85,7 @@ def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcom
     )
 
 
-class DeleteUserTagsIntent(Asked, frozen=True):
+class DeleteUserTagsIntent(RequestStruct, frozen=True):
     user_tag_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=1000)]
 
 

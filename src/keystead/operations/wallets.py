@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from keystead.api.decoding import Label
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
+from keystead.api.parameters import QueryRequest, RequestStruct, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
 from keystead.chains.mnemonic_lengths import check_mnemonic_length
 from keystead.operations.declare import Reading, activity, query
@@ -40,7 +40,7 @@ MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""
 
 
-class CreateWalletIntent(Asked, frozen=True):
+class CreateWalletIntent(RequestStruct, frozen=True):
     """`mnemonic_length`: 12, 15, 18, 21 or 24 words."""
 
     wallet_name: Label
@@ -125,7 +125,7 @@ def keep_wallet(
     )
 
 
-class UpdateWalletIntent(Asked, frozen=True):
+class UpdateWalletIntent(RequestStruct, frozen=True):
     wallet_id: Uuid
     wallet_name: Label | None = None
 
@@ -146,7 +146,7 @@ def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Outcome[U
     return Outcome(result=UpdateWalletResult(wallet_id=wallet.wallet_id), changes=(Put(renamed),))
 
 
-class DeleteWalletsIntent(Asked, frozen=True):
+class DeleteWalletsIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each of them must have been exported."""
 
     wallet_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=100)]
