@@ -144,9 +144,10 @@ wheel ("yes"); elsewhere the packages without one are named.
 _FOOT = """
 - Linux with glibc 2.28 or newer (Debian 10, Ubuntu 20.04, RHEL 8) or musl 1.2 or newer (Alpine 3.14).
 - macOS on Apple silicon. `cryptography` and `cbor2` publish no wheels for Intel processors any more.
-- This table says what installs. Keystead is run and tested on Linux x86-64. The server needs Unix sockets and uvloop,
-  so on Windows nothing but the client can work; the signer is confined on Linux alone ([security.md](security.md)).
-- Tests need more packages than the server. Some of those have no wheels for Python 3.14 and 3.15 and for musl yet."""
+- This table says what installs. Keystead is run and tested on Linux x86-64. The server needs Unix sockets and
+  uvloop, so on Windows nothing but the client can work. The signer is confined on Linux alone
+  ([security.md](security.md)).
+- Tests need more packages than the server. Some have no wheels for Python 3.14 and 3.15 and for musl yet."""
 
 
 def main() -> int:
