@@ -16,7 +16,9 @@ import msgspec
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
-from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Put, Record, Version, from_records
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
 from keystead.server.once_per_second import KEPT_S
@@ -126,7 +128,7 @@ def add_organizations(installation: Installation, count: int) -> None:
             )
             records: list[Record] = [profile, data_key, user]
             founding = OrganizationChange(
-                after=founded(organization_id, Version(1, new_id()), records),
+                after=from_records(organization_id, Version(1, new_id()), records),
                 changes=tuple(Put(record) for record in records),
                 attachments=(),
                 lookups=frozenset(),

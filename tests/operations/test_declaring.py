@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
@@ -18,11 +18,11 @@ from keystead.pipeline.context import ContextSource
 from keystead.policies.activity_shapes import situations
 
 
-class DrillIntent(Asked, frozen=True):
+class DrillIntent(RequestStruct, frozen=True):
     pass
 
 
-class OtherIntent(Asked, frozen=True):
+class OtherIntent(RequestStruct, frozen=True):
     pass
 
 

@@ -19,7 +19,7 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.keys.steps import Steps
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, Asked, QueryRequest, upgraded_api_key
+from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, RequestStruct, upgraded_api_key
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
@@ -29,12 +29,12 @@ AT_ONCE = 20
 """Most API keys that one request may add or delete."""
 
 
-class CreateApiKeysIntentV2(Asked, frozen=True):
+class CreateApiKeysIntentV2(RequestStruct, frozen=True):
     api_keys: Annotated[tuple[ApiKeyParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateApiKeysIntent(Asked, frozen=True):
+class CreateApiKeysIntent(RequestStruct, frozen=True):
     api_keys: Annotated[tuple[ApiKeyParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
@@ -80,7 +80,7 @@ def create_api_keys(
     )
 
 
-class DeleteApiKeysIntent(Asked, frozen=True):
+class DeleteApiKeysIntent(RequestStruct, frozen=True):
     user_id: Uuid
     api_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -119,7 +119,7 @@ class GetApiKeyResponse(Wire, frozen=True):
 @query()
 def get_api_key(reading: Reading, request: GetApiKeyRequest) -> GetApiKeyResponse:
     """One API key."""
-    for _, api_key in reading.organization.api_key_holders.values():
+    for _, api_key in reading.organization.users.by_public_key.values():
         if api_key.api_key_id == request.api_key_id:
             return GetApiKeyResponse(api_key=api_key)
     raise NotFound(f"unable to find API key {request.api_key_id} in organization {reading.organization.id}")

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
-    Asked,
     AuthenticatorParams,
     AuthenticatorParamsV2,
     QueryRequest,
+    RequestStruct,
     upgraded_authenticator,
 )
 from keystead.api.records import Authenticator, Timestamp, Wire
@@ -26,7 +26,8 @@ from keystead.organizations.credentials import (
     with_authenticators,
 )
 from keystead.organizations.governance import check_still_credentialed
-from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.users import check_held, user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -35,12 +36,12 @@ AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
 
 
-class CreateAuthenticatorsIntentV2(Asked, frozen=True):
+class CreateAuthenticatorsIntentV2(RequestStruct, frozen=True):
     authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateAuthenticatorsIntent(Asked, frozen=True):
+class CreateAuthenticatorsIntent(RequestStruct, frozen=True):
     authenticators: Annotated[tuple[AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
@@ -103,7 +104,7 @@ class GetAuthenticatorResponse(Wire, frozen=True):
 @query()
 def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> GetAuthenticatorResponse:
     """One authenticator."""
-    authenticator = reading.organization.authenticators.get(request.authenticator_id)
+    authenticator = reading.organization.users.authenticators.get(request.authenticator_id)
     if authenticator is None:
         raise NotFound(
             f"unable to find authenticator {request.authenticator_id} in organization {reading.organization.id}"
@@ -111,7 +112,7 @@ def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> Get
     return GetAuthenticatorResponse(authenticator=authenticator)
 
 
-class DeleteAuthenticatorsIntent(Asked, frozen=True):
+class DeleteAuthenticatorsIntent(RequestStruct, frozen=True):
     user_id: Uuid
     authenticator_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 

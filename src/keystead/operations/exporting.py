@@ -1,6 +1,6 @@
-"""Taking wallets and keys out: sealed to a key of the caller's, in a bundle that the server signs.
+"""Exporting wallets and keys: encrypted to a key of the caller's, in a bundle that the server signs.
 
-An export is an activity that runs once: its bundle stays in its result, and is of use to nobody else.
+An export runs once: its bundle stays in the activity's result, and only the caller's key opens it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, ShortText
+from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
 from keystead.chains.bundle_texts import read_target
 from keystead.chains.paths import comparison_form
@@ -35,7 +35,7 @@ TargetPublicKey = Annotated[str, Meta(max_length=200)]
 """A P-256 public key in hex: 65 bytes uncompressed, or 33 compressed."""
 
 
-class ExportWalletIntent(Asked, frozen=True):
+class ExportWalletIntent(RequestStruct, frozen=True):
     """`language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed."""
 
     wallet_id: Uuid
@@ -79,7 +79,7 @@ async def export_wallet(
     )
 
 
-class ExportWalletAccountIntent(Asked, frozen=True):
+class ExportWalletAccountIntent(RequestStruct, frozen=True):
     address: ShortText
     target_public_key: TargetPublicKey
 
@@ -133,7 +133,7 @@ async def export_wallet_account(
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
     if found.stored.exported:
         return Outcome(result=result)
-    # The wallet is put, too: whoever renames or deletes the account at the same moment and this exclude each other.
+    # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = wallet_named(organization, account.wallet_id)
     path = comparison_form(account.curve, account.path)
     return Outcome(
@@ -143,7 +143,7 @@ async def export_wallet_account(
     )
 
 
-class ExportPrivateKeyIntent(Asked, frozen=True):
+class ExportPrivateKeyIntent(RequestStruct, frozen=True):
     private_key_id: Uuid
     target_public_key: TargetPublicKey
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,14 +13,14 @@ from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.enums import Effect
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
+from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.policies.policy import check_policy
+from keystead.policies.policy import characters_of, check_policy
 
 AT_ONCE = 100
 """Most policies that one request may make or delete."""
@@ -26,7 +28,7 @@ AT_ONCE = 100
 Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
-class CreatePolicyIntentV3(Asked, frozen=True):
+class CreatePolicyIntentV3(RequestStruct, frozen=True):
     """An expression that is absent or empty says nothing, which is true."""
 
     policy_name: Label
@@ -42,13 +44,13 @@ class CreatePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
-def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
+async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
     """Add a policy."""
-    (policy,) = _new_policies(execution, (intent,), "parameters")
+    (policy,) = await _new_policies(execution, (intent,), "parameters")
     return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
-class CreatePoliciesIntent(Asked, frozen=True):
+class CreatePoliciesIntent(RequestStruct, frozen=True):
     policies: Annotated[tuple[CreatePolicyIntentV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -57,23 +59,23 @@ class CreatePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICIES")
-def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
+async def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
     """Add several policies, all or none."""
-    policies = _new_policies(execution, intent.policies, "parameters.policies")
+    policies = await _new_policies(execution, intent.policies, "parameters.policies")
     return Outcome(
         result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
         changes=tuple(Put(policy) for policy in policies),
     )
 
 
-def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
+async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
-    check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
+    organization.policies.check_room(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
-    taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
+    taken = organization.policies.labels()
     policies = []
     for intent in asked:
-        check_unique(intent.policy_name, taken.items(), f"{field}.policyName", "policy label")
+        Policies.check_label(intent.policy_name, taken, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -85,13 +87,25 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
             condition=intent.condition or "",
             time=intent.time or None,
         )
-        check_policy(policy)
         taken[policy.policy_name] = policy.policy_id
         policies.append(policy)
+    await _check(policies, organization.policies.values(), execution.limits)
     return policies
 
 
-class UpdatePolicyIntentV2(Asked, frozen=True):
+async def _check(policies: Sequence[Policy], others: Iterable[Policy], limits: Limits) -> None:
+    """Raise LimitReached if these policies have too many characters, by themselves or together with the others of
+    the organization; InvalidRequest for an expression that does not compile. Other requests run in between."""
+    for policy in policies:
+        check_room(0, characters_of(policy), CHARACTERS_PER_POLICY, limits)
+    have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
+    check_room(have, adding, POLICY_CHARACTERS, limits)
+    for policy in policies:
+        check_policy(policy)
+        await asyncio.sleep(0)
+
+
+class UpdatePolicyIntentV2(RequestStruct, frozen=True):
     """What is absent stays; an empty expression is taken away."""
 
     policy_id: Uuid
@@ -103,7 +117,7 @@ class UpdatePolicyIntentV2(Asked, frozen=True):
     time: Expression | None = None
 
 
-class UpdatePolicyIntent(Asked, frozen=True):
+class UpdatePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
     policy_name: Label | None = None
     policy_effect: Effect | None = None
@@ -131,13 +145,12 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
 )
-def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
+async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
     """Change a policy."""
     organization = execution.organization
     policy = _policy_named(organization, intent.policy_id)
     if intent.policy_name is not None and intent.policy_name != policy.policy_name:
-        taken = ((other.policy_name, other.policy_id) for other in organization.policies.values())
-        check_unique(intent.policy_name, taken, "parameters.policyName", "policy label")
+        Policies.check_label(intent.policy_name, organization.policies.labels(), "parameters.policyName")
     changed = replace(
         policy,
         policy_name=policy.policy_name if intent.policy_name is None else intent.policy_name,
@@ -148,11 +161,12 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
         time=policy.time if intent.time is None else intent.time or None,
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
-    check_policy(changed)
+    others = [other for other in organization.policies.values() if other is not policy]
+    await _check((changed,), others, execution.limits)
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
-class DeletePolicyIntent(Asked, frozen=True):
+class DeletePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
 
 
@@ -169,7 +183,7 @@ def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[D
     )
 
 
-class DeletePoliciesIntent(Asked, frozen=True):
+class DeletePoliciesIntent(RequestStruct, frozen=True):
     policy_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -214,7 +228,7 @@ class ListPoliciesResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
     """All policies of the organization."""
-    return ListPoliciesResponse(policies=tuple(reading.organization.policies_in_order()))
+    return ListPoliciesResponse(policies=tuple(reading.organization.policies.in_order()))
 
 
 def _policy_named(organization: Organization, policy_id: str) -> Policy:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
@@ -20,7 +19,7 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, NotSupported
+from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
@@ -28,7 +27,8 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
@@ -83,7 +83,7 @@ def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
 # One raw payload
 
 
-class SignRawPayloadIntentV2(Asked, frozen=True):
+class SignRawPayloadIntentV2(RequestStruct, frozen=True):
     sign_with: SignWith
     payload: str
     encoding: PayloadEncoding
@@ -91,7 +91,7 @@ class SignRawPayloadIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignRawPayloadIntent(Asked, frozen=True):
+class SignRawPayloadIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     payload: str
@@ -171,7 +171,7 @@ def _result(signature: Signature) -> SignRawPayloadResult:
 # Several raw payloads
 
 
-class SignRawPayloadsIntent(Asked, frozen=True):
+class SignRawPayloadsIntent(RequestStruct, frozen=True):
     """`encoding` and `hash_function` are those of every payload."""
 
     sign_with: SignWith
@@ -223,7 +223,7 @@ async def sign_raw_payloads(
 # A transaction
 
 
-class SignTransactionIntentV2(Asked, frozen=True):
+class SignTransactionIntentV2(RequestStruct, frozen=True):
     """`unsigned_transaction` is hex, with or without 0x."""
 
     sign_with: SignWith
@@ -232,7 +232,7 @@ class SignTransactionIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignTransactionIntent(Asked, frozen=True):
+class SignTransactionIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     unsigned_transaction: str
@@ -306,23 +306,12 @@ async def _interfaces(source: ContextSource, kind: TransactionType, contracts: S
     if interface_type is None:
         return {}
     ids = {
-        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        address: organization.contract_interfaces.by_contract.get(contract_key(interface_type, address))
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
-    missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
-    if missing:
-        _TEXTS.update(await source.store.interface_texts_of(organization.id, missing))
-    texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
-    while len(_TEXTS) > TEXTS_KEPT:
-        _TEXTS.popitem(last=False)
-    return texts
-
-
-TEXTS_KEPT: Final = 64
-"""Interfaces that are kept; their texts, at most 400 kilobytes each, never change under one id."""
-
-_TEXTS: OrderedDict[str, str] = OrderedDict()
+    texts = await source.store.interface_texts_of(organization.id, list(wanted.values())) if wanted else {}
+    return {address: texts[id_] for address, id_ in wanted.items() if id_ in texts}
 
 
 def transaction_keywords(

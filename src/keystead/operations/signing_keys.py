@@ -6,7 +6,6 @@ Here: the look-up, and what policies and parsers are told of the key. Not here: 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,13 +14,15 @@ import msgspec
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.lru import Lru
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
 
@@ -49,15 +50,12 @@ async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     place = (organization.id, organization.version, sign_with)
     known = _KNOWN.get(place)
     if known is None:
-        known = _KNOWN[place] = await _found_key(source, sign_with)
-        if len(_KNOWN) > KEYS_KEPT:
-            _KNOWN.popitem(last=False)
-    else:
-        _KNOWN.move_to_end(place)
+        known = await _found_key(source, sign_with)
+        _KNOWN.put(place, known)
     return known
 
 
-_KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
+_KNOWN = Lru[tuple[str, Version, str], NamedKey](KEYS_KEPT)
 
 
 async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:
@@ -66,7 +64,7 @@ async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:
         private_key = organization.private_keys.get(sign_with)
         account = None
     else:
-        forms = [organization.private_key_of_address.get(form) for form in possible_forms(sign_with)]
+        forms = [organization.private_keys.oldest_with_address(form) for form in possible_forms(sign_with)]
         private_key = min(
             (organization.private_keys[id_] for id_ in forms if id_ is not None),
             key=lambda key: key.private_key_id,

@@ -13,7 +13,7 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
@@ -82,9 +82,9 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     activity_type: str
-    intent: type[Asked]
+    intent: type[RequestStruct]
     result_key: str
-    upgrade: Callable[[Any], Asked]
+    upgrade: Callable[[Any], RequestStruct]
     decoder: Decoder
     result: Callable[[Any], Wire] | None = None
 

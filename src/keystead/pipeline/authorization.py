@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding, VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -65,7 +65,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     activity_type: str
     operation: ActivityOperation
-    intent: Asked
+    intent: RequestStruct
     policies: CompiledPolicies
     submitter_id: str
     submitted_at_ms: int
@@ -75,7 +75,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     context: Any = None
     missing: ServiceError | None = None
 
-    def current_intent(self) -> Asked:
+    def current_intent(self) -> RequestStruct:
         """The intent as one of the current version."""
         version = self.operation.version_of(self.activity_type)
         assert version is not None, self.activity_type
@@ -148,7 +148,7 @@ def authorization_request(
     activity = _requested(case)
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
-        users=organization.users,
+        users=organization.users.by_id,
         approvals=list(map(_approval, _approvals(case, organization))),
         submitter_id=case.submitter_id,
         activity=activity,

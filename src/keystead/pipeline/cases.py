@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization
@@ -89,7 +89,7 @@ def operation_of(activity: Activity, environment: Environment) -> ActivityOperat
 
 
 async def _loaded(
-    operation: ActivityOperation, intent: Asked, organization: Organization, environment: Environment
+    operation: ActivityOperation, intent: RequestStruct, organization: Organization, environment: Environment
 ) -> Any:
     if operation.load_context is None:
         return None

@@ -12,8 +12,9 @@ from typing import Protocol
 import msgspec
 
 from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import Organization, Sealed
+from keystead.organizations.organization import Organization
 
 
 class ContextReads(Protocol):

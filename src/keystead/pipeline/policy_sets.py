@@ -16,11 +16,10 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
 from keystead.policies.expression import CompiledExpression, Source, compile_stored
-from keystead.policies.namespaces import Clause
-from keystead.policies.policy import sources_of
+from keystead.policies.policy import mfa_condition_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 
-CHARACTERS_MAX: Final = 2_000_000
+CHARACTERS_MAX: Final = 1_000_000
 """Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
 
 CHARACTERS_AT_ONCE: Final = 2_000
@@ -72,18 +71,18 @@ class PolicySets:
             entry = self._entries[organization.id] = _Entry()
         self._entries.move_to_end(organization.id)
         conditions = {policy.condition for user in users for policy in user.mfa_policies if policy.condition}
-        is_current = entry.policies is organization.policies
+        is_current = entry.policies is organization.policies.by_id
         if is_current and conditions <= entry.compiled.mfa_conditions.keys():
             self.hits += 1
             return entry.compiled
         self.misses += 1
-        mfa_conditions = await _compiled(map(_mfa_source, conditions), entry.expressions)
+        mfa_conditions = await _compiled(map(mfa_condition_source, conditions), entry.expressions)
         by_text = {source.text: expression for source, expression in mfa_conditions.items()}
         if is_current:
             compiled = CompiledPolicies(entry.compiled.policy_set, {**entry.compiled.mfa_conditions, **by_text})
             self._keep(organization, entry, compiled, {**entry.expressions, **mfa_conditions})
             return compiled
-        policies = organization.policies_in_order()
+        policies = organization.policies.in_order()
         sources = [source for policy in policies for source in sources_of(policy).given]
         expressions = await _compiled(sources, entry.expressions)
         compiled = CompiledPolicies(policy_set(policies, expressions.__getitem__), by_text)
@@ -101,18 +100,12 @@ class PolicySets:
         if self._entries.get(organization.id) is not entry:  # dropped while its expressions were compiled
             return
         self.characters -= entry.characters
-        entry.policies, entry.compiled, entry.expressions = organization.policies, compiled, expressions
+        entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         entry.characters = _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in expressions)
         self.characters += entry.characters
         while self.characters > self._characters_max:
             _, dropped = self._entries.popitem(last=False)
             self.characters -= dropped.characters
-
-
-def _mfa_source(condition: str) -> Source:
-    """The source of an MFA condition: it holds of every version of the activities that it names, as DENY
-    policies."""
-    return Source(condition, Clause.CONDITION, all_versions=True)
 
 
 async def _compiled(

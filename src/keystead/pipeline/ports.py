@@ -15,8 +15,8 @@ from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathForma
 from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.organizations.organization import ImportKind, ImportTarget
-from keystead.organizations.organization import Sealed as Sealed
+from keystead.organizations.kinds.data_key import Sealed as Sealed
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 
 
 class Clock(Protocol):

@@ -37,7 +37,7 @@ from keystead.keys.proof_key import ProofKey
 from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, Purpose, SealBroken, SealContext
 from keystead.keys.signatures import SignatureUnverified, signatures
 from keystead.keys.steps import Steps, complete
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,

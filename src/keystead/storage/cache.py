@@ -1,48 +1,24 @@
-"""Organizations kept in memory, never shown before the store was asked whether they are still the newest.
+"""Organizations kept in memory. The store is asked before every use whether a version is still the newest.
 
-Here: what is kept, catching up, and dropping what was long unused. Not here: the questions' SQL (`base`).
-One event loop uses it; nothing here is for threads.
+Here: what is kept, and catching up with the database. Not here: the SQL (`base`), dropping (`api.lru`), sizes
+(`organizations.memory_size`). One event loop uses it; nothing here is for threads.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Sequence
-from operator import attrgetter
-from typing import Any, Protocol, get_args, get_origin
+from collections.abc import Hashable, Sequence
+from typing import Protocol
 
 import msgspec
 
-from keystead.api.records import User
-from keystead.organizations.organization import (
-    KIND_OF,
-    Change,
-    Organization,
-    Put,
-    Remove,
-    Version,
-    apply,
-    founded,
-)
-from keystead.organizations.persistent_map import PersistentMap
-
-# Measured: what a record takes as Python values, and half as much again for the answers that list it.
-_RECORD_BYTES = 1_000
-_CREDENTIAL_BYTES = 1_500
-
-_MAP_OF: dict[type, str] = {
-    get_args(field.type)[1]: field.name
-    for field in msgspec.structs.fields(Organization)
-    if get_origin(field.type) is PersistentMap and get_args(field.type)[1] in KIND_OF
-}
-"""Which field of an organization holds the records of a kind; the other maps are indexes."""
-
-_maps_of = attrgetter(*_MAP_OF.values())
+from keystead.api.lru import Lru
+from keystead.organizations.organization import Change, Organization, Put, Version, apply_unordered, from_records
+from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one process keeps; `bytes_max` is compared with an estimate."""
+    """How much one process keeps. `bytes_max` bounds the measured bytes of records and of encoded answers."""
 
     organizations_max: int = 10_000
     bytes_max: int = 256 * 1024 * 1024
@@ -68,21 +44,40 @@ class Source(Protocol):
         ...
 
 
-class _Entry:
-    __slots__ = ("answers", "bytes", "organization")
+class Answers:
+    """Encoded answers about one version of an organization, dropped with it. Their bytes count in the cache.
 
-    def __init__(self, organization: Organization) -> None:
+    `bytes_max` bounds the bytes of the organization and its answers together.
+    """
+
+    def __init__(self, organization: Organization, cache: Lru[str, Answers], bytes_max: int) -> None:
         self.organization = organization
-        self.answers: dict[Any, bytes] = {}
-        self.bytes = estimated_bytes(organization)
+        self._cache = cache
+        self._bytes_max = bytes_max
+        self._kept: dict[Hashable, bytes] = {}
+        self._size = organization.bytes
+
+    def get(self, key: Hashable) -> bytes | None:
+        return self._kept.get(key)
+
+    def keep(self, key: Hashable, answer: bytes) -> None:
+        """Keep an answer, unless there is no room for it or this version is no longer cached."""
+        size = self._size + len(answer) - len(self._kept.get(key, b""))
+        if size > self._bytes_max or self._cache.peek(self.organization.id) is not self:
+            return
+        self._kept[key] = answer
+        self._size = size
+        self._cache.put(self.organization.id, self, self._size)
 
 
 class OrganizationCache:
-    def __init__(self, source: Source, limits: CacheLimits) -> None:
+    def __init__(self, source: Source, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
         self._source = source
-        self._limits = limits
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._bytes = 0
+        self._kinds = kinds
+        # The newest stays, however large: otherwise it would be loaded again for each request.
+        self.entries = Lru[str, Answers](limits.bytes_max, limits.organizations_max, keeps_newest=True)
+        # One organization with its answers does not take the place of all others.
+        self._answers_bytes_max = limits.bytes_max // 2
         self._loads: dict[str, asyncio.Task[Organization | None]] = {}
         self._clearings = 0
 
@@ -92,15 +87,14 @@ class OrganizationCache:
 
     async def at(self, organization_id: str, version: Version | None) -> Organization | None:
         """A version that was the newest just now, or a newer one; None if there was none."""
-        entry = self._entries.get(organization_id)
+        entry = self.entries.get(organization_id)
         if entry is not None and entry.organization.version == version:
-            self._entries.move_to_end(organization_id)
             return entry.organization
         return await self._catch_up(organization_id, version)
 
     async def _catch_up(self, organization_id: str, version: Version | None) -> Organization | None:
         while version is not None:
-            entry = self._entries.get(organization_id)
+            entry = self.entries.peek(organization_id)
             if entry is not None and entry.organization.version.number >= version.number:
                 if entry.organization.version == version:
                     return entry.organization
@@ -111,17 +105,17 @@ class OrganizationCache:
                 if version is None or version.number <= entry.organization.version.number:
                     if version == entry.organization.version:
                         return entry.organization
-                    self._drop(organization_id)
+                    self.entries.remove(organization_id)
                 continue
             organization = await self._load(organization_id)
             # A load that began before our question may be older than its answer: then load again.
             if organization is None or organization.version.number >= version.number:
                 return organization
-        self._drop(organization_id)
+        self.entries.remove(organization_id)
         return None
 
     async def _load(self, organization_id: str) -> Organization | None:
-        """Everybody who misses the same organization waits for one load of it."""
+        """One load of an organization serves all tasks that miss it."""
         load = self._loads.get(organization_id)
         if load is None:
             load = self._loads[organization_id] = asyncio.create_task(self._load_now(organization_id))
@@ -131,70 +125,43 @@ class OrganizationCache:
         try:
             return await self._loaded(organization_id)
         finally:
-            # Here and not in a callback: whoever comes once the answer is known must begin a load of its own.
+            # Here and not in a callback: a task that comes once the answer is known must begin a load of its own.
             del self._loads[organization_id]
 
     async def _loaded(self, organization_id: str) -> Organization | None:
         while True:
             clearings = self._clearings
-            entry = self._entries.get(organization_id)
+            entry = self.entries.peek(organization_id)
             known = entry.organization if entry is not None else None
             found = await self._source.changed_since(organization_id, known.version.number if known else None)
             if found is None:
                 return None
             if known is None:
                 records = [change.record for change in found.changes if isinstance(change, Put)]
-                return self.keep(founded(organization_id, found.version, records))
+                return self.keep(from_records(organization_id, found.version, records, self._kinds))
             if clearings == self._clearings:
-                return self.keep(apply(known, _steps(known, found.changes), found.version))
+                return self.keep(apply_unordered(known, found.changes, found.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Keep a committed version, unless a newer one is here; the newer of the two."""
-        entry = self._entries.get(organization.id)
+        entry = self.entries.peek(organization.id)
         if entry is not None and entry.organization.version.number >= organization.version.number:
             return entry.organization
-        self._drop(organization.id)
-        entry = self._entries[organization.id] = _Entry(organization)
-        self._bytes += entry.bytes
-        # The newest stays, however large: otherwise it would be loaded again for each request.
-        while len(self._entries) > 1 and (
-            len(self._entries) > self._limits.organizations_max or self._bytes > self._limits.bytes_max
-        ):
-            self._drop(next(iter(self._entries)))
+        self.entries.put(
+            organization.id,
+            Answers(organization, self.entries, self._answers_bytes_max),
+            organization.bytes,
+        )
         return organization
 
-    def answers(self, organization: Organization) -> dict[Any, bytes]:
-        """Encoded answers kept as long as this very version is; empty, and not kept, where it is not cached."""
-        entry = self._entries.get(organization.id)
-        return entry.answers if entry is not None and entry.organization is organization else {}
+    def answers(self, organization: Organization) -> Answers:
+        """The encoded answers about this very version; empty, and keeping none, where it is not cached."""
+        entry = self.entries.peek(organization.id)
+        if entry is not None and entry.organization is organization:
+            return entry
+        return Answers(organization, self.entries, self._answers_bytes_max)
 
     def clear(self) -> None:
-        """Forget everything: after the connection to the database was lost, since another may take its place."""
-        self._entries.clear()
-        self._bytes = 0
+        """Drop everything: after the connection to the database was lost, another may take its place."""
+        self.entries.clear()
         self._clearings += 1
-
-    def _drop(self, organization_id: str) -> None:
-        entry = self._entries.pop(organization_id, None)
-        if entry is not None:
-            self._bytes -= entry.bytes
-
-
-def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
-    """The changes as `apply` takes them, which were collected over several versions and are in no order.
-
-    A credential may have passed from one user to another meanwhile: so everybody's old state goes before anybody's
-    new one comes.
-    """
-    puts = [change for change in changes if isinstance(change, Put)]
-    removals = [change for change in changes if isinstance(change, Remove)]
-    known_ones = [removal for removal in removals if removal.id in getattr(known, _MAP_OF[removal.kind])]
-    users = [put.record.user_id for put in puts if isinstance(put.record, User)]
-    replaced = [Remove(User, user_id) for user_id in users if user_id in known.users]
-    return [*known_ones, *replaced, *puts]
-
-
-def estimated_bytes(organization: Organization) -> int:
-    credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    records = 1 + sum(map(len, _maps_of(organization)))
-    return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES

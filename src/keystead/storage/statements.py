@@ -14,7 +14,9 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 
 from keystead.storage.tables import (
+    DELETED_WITH_ORGANIZATION,
     TABLES,
+    TABLES_BY_NAME,
     deletion,
     deletion_of_organization,
     sqlite_insert,
@@ -28,9 +30,6 @@ SQL = Path(__file__).parent / "sql"
 SQLITE_ROWS_AT_ONCE = (4, 1)
 """How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
 more, the values fall out of the processor's cache between binding and writing them."""
-
-_OF_ORGANIZATION = ("interface_text", "wallet_account", "sealed_secret", "lookup")
-"""Tables whose rows are deleted with their organization; its records and its activities stay."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
@@ -237,6 +236,6 @@ def _deletions(dialect: Dialect) -> dict[str, str]:
 
 
 def _delete_organization(named: _Named, dialect: Dialect) -> tuple[str, ...]:
-    tables = [table for table in TABLES if table.name in _OF_ORGANIZATION]
+    tables = [TABLES_BY_NAME[name] for name in DELETED_WITH_ORGANIZATION]
     deletions = [compiled(deletion_of_organization(table), dialect).sql for table in tables]
     return (named.take("detach_organization").sql, *deletions)

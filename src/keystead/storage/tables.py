@@ -13,6 +13,8 @@ from typing import assert_never
 
 import msgspec
 
+from keystead.organizations.attachments import ATTACHED_TABLES, AttachedTable
+
 
 class IfPresent(Enum):
     """What an insert does where a row of the same key exists."""
@@ -46,6 +48,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 def _columns(**types: type) -> tuple[tuple[str, type], ...]:
     return tuple(types.items())
+
+
+def _attached(table: AttachedTable) -> Table:
+    return Table(
+        name=table.name,
+        columns=(("organization_id", str), *table.key, *table.columns),
+        key_length=1 + len(table.key),
+        if_present=IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL,
+        is_merged=True,
+    )
 
 
 # In the order in which a transaction writes them: tables whose rows may be skipped come first, so that little is
@@ -125,38 +137,7 @@ TABLES = (
         if_present=IfPresent.REPLACE,
         is_merged=True,
     ),
-    Table(
-        name="interface_text",
-        columns=_columns(organization_id=str, id=str, text=bytes),
-        key_length=2,
-        if_present=IfPresent.FAIL,
-        is_merged=True,
-    ),
-    Table(
-        name="wallet_account",
-        columns=_columns(
-            organization_id=str,
-            id=str,
-            wallet_id=str,
-            normalized_path=str,
-            curve=str,
-            address_format=str,
-            address=str,
-            name=str,
-            exported=bool,
-            body=bytes,
-        ),
-        key_length=2,
-        if_present=IfPresent.REPLACE,
-        is_merged=True,
-    ),
-    Table(
-        name="sealed_secret",
-        columns=_columns(organization_id=str, record_id=str, purpose=str, key_id=str, ciphertext=bytes),
-        key_length=3,
-        if_present=IfPresent.FAIL,
-        is_merged=True,
-    ),
+    *map(_attached, ATTACHED_TABLES),
     Table(
         name="lookup",
         columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str),
@@ -165,6 +146,11 @@ TABLES = (
         is_merged=True,
     ),
 )
+
+TABLES_BY_NAME = {table.name: table for table in TABLES}
+
+DELETED_WITH_ORGANIZATION = (*[table.name for table in ATTACHED_TABLES], "lookup")
+"""Tables whose rows are deleted with their organization; its records and its activities stay."""
 
 _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
 
