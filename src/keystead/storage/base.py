@@ -16,11 +16,14 @@ from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, Se
 from keystead.api.lru import Lru
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
+from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.memory_size import measured_bytes
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Page
@@ -345,6 +348,49 @@ class DatabaseStore(ABC):
             }
         ids = sorted(found)
         return ids[-page.limit :] if page.before else ids[: page.limit]
+
+    # One-time codes, the outbox, and what became of e-mails.
+
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
+        found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
+        return rows.one_time_code_from(found[0]) if found else None
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
+        return rows.code_count_from(found[0]) if found else None
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        pages = self._reads.email_events
+        found = await self._select(
+            pages.above if page.before else pages.below,
+            organization_id=organization_id,
+            recipient=recipient.lower(),
+            event_type=event_type,
+            cursor=page.before or page.after or _HIGHEST,
+            limit=page.limit,
+        )
+        return [rows.email_event_from(row) for row in found]
+
+    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
+        """Take messages that are due and that nobody else holds, the oldest first."""
+        found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
+        leased = [rows.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
+        taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
+        return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
+
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+        """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
+        return await self._write_rows(after.organization_id, *filter(None, (after, event)))
+
+    async def _write_rows(self, organization_id: str, *written: AttachedRow) -> bool:
+        """Whether the rows were written: each is new, or follows what is stored."""
+        write_set = WriteSet()
+        for row in written:
+            rows.write_row(organization_id, row, write_set)
+        outcome = await self._add(pending_write(organization_id, write_set, ()))
+        return outcome is CommitOutcome.COMMITTED
 
     # The instance.
 
