@@ -21,11 +21,12 @@ READERS = {
         "tests.chains.test_addresses",
         "tests.keys.test_derivation",
         "tests.keys.test_mnemonic",
-        "tests.keys.test_signer",
+        "tests.signer.test_local",
     ],
     "hpke": ["tests.keys.test_bundles"],
     "signing": ["tests.operations.test_signing_vectors"],
     "stamps": ["tests.server.test_stamp_vectors"],
+    "tokens": ["tests.sessions.test_vectors"],
     "tron": ["tests.chains.tron.test_tron"],
 }
 NO_CASES = {"how", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
@@ -77,6 +78,8 @@ def test_consumed(file: str, case: dict[str, Any], tables: dict[str, set[str]]) 
     named = case.get("id")
     if named in FOR_CLIENTS:
         assert file == "hpke"
+        return
+    if case.get("kind") == "webhook":  # verified by the receiver of a webhook; this server sends none yet
         return
     assert {json.dumps(case, sort_keys=True), json.dumps(named)} & tables[file]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
 from keystead.api.catalogue import Catalogue, Operation, activity_kind, wire_key
-from keystead.api.openapi import openapi_document
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.api.records import Wire
@@ -112,30 +109,3 @@ def test_keys() -> None:
         "CREATE_USERS",
         "A_V1_B",
     ]
-
-
-def test_openapi_document_is_whole() -> None:
-    """Every reference leads somewhere, every operation is there with its request, its answer and its refusal."""
-    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document(CATALOGUE)))
-    assert document["openapi"].startswith("3.1.")
-    assert set(document["paths"]) == {operation.path for operation in ALL}
-    schemas = document["components"]["schemas"]
-    assert {f"#/components/schemas/{name}" for name in schemas} >= set(_references(document))
-    posts = [path["post"] for path in document["paths"].values()]
-    assert len({post["operationId"] for post in posts}) == len(posts)
-    assert all(set(post) >= {"summary", "requestBody", "responses", "tags"} for post in posts)
-    assert all(set(post["responses"]) == {"200", "default"} for post in posts)
-
-
-def _references(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        found = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return found + [reference for item in value.values() for reference in _references(item)]
-    return [reference for item in value for reference in _references(item)] if isinstance(value, list) else []
-
-
-@pytest.mark.parametrize("operation", SUBMISSIONS, ids=lambda operation: operation.name)
-def test_openapi_has_each_version_of_a_submission(operation: ActivityOperation) -> None:
-    post = openapi_document(CATALOGUE)["paths"][operation.path]["post"]
-    variants = post["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
-    assert [variant["properties"]["type"]["const"] for variant in variants] == list(operation.activity_types)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from keystead.api.errors import Unavailable
-from keystead.server.readiness import Readiness
+from keystead.server.once_per_second import OncePerSecond
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal
@@ -153,8 +153,8 @@ def test_the_log_names_the_client_and_where_the_server_listens(fresh: Server) ->
     assert f"listening on 127.0.0.1:{fresh.port}" in {line["event"] for line in fresh.log_lines()}
 
 
-class TestReadiness:
-    """Each check costs the signer a signature: many callers share one."""
+class TestPagesThatCostTheSigner:
+    """/readyz and /bundle-signer, which need no stamp: many callers share one call of the signer."""
 
     def test_callers_share_a_check(self) -> None:
         checks = 0
@@ -166,7 +166,7 @@ class TestReadiness:
             return b"ready"
 
         async def call() -> None:
-            readiness = Readiness(check)
+            readiness = OncePerSecond(check)
             answers = await asyncio.gather(*[readiness.answer() for _ in range(100)])
             assert (answers, await readiness.answer(), checks) == ([b"ready"] * 100, b"ready", 1)
 
@@ -181,7 +181,7 @@ class TestReadiness:
             raise Unavailable("not ready")
 
         async def call() -> None:
-            readiness = Readiness(check)
+            readiness = OncePerSecond(check)
             for _ in range(3):
                 with pytest.raises(Unavailable):
                     await readiness.answer()
@@ -195,7 +195,7 @@ class TestReadiness:
             return b"ready"
 
         async def call() -> None:
-            readiness = Readiness(check)
+            readiness = OncePerSecond(check)
             leaves = asyncio.create_task(readiness.answer())
             stays = asyncio.create_task(readiness.answer())
             await asyncio.sleep(0)

@@ -214,6 +214,9 @@ def test_who_gets_the_documented_form(agent: str, caller: Caller) -> None:
     assert "activity" in activity["result"]
 
 
-def test_openapi_names_every_operation(caller: Caller) -> None:
+def test_openapi_names_every_operation_and_every_page(caller: Caller) -> None:
     document: dict[str, Any] = answered(caller.http.get("/openapi.json"))
-    assert set(document["paths"]) == ANSWERED
+    pages = {path for path, methods in document["paths"].items() if "get" in methods}
+    assert set(document["paths"]) == ANSWERED | pages
+    for page in pages:
+        assert caller.http.get(page).status_code == 200

@@ -16,9 +16,12 @@ from msgspec import Meta
 from keystead.api.choices import choices
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.validation_text import in_json_words
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
 NOTHING = r"^\Z"
+BASE64URL = r"^[A-Za-z0-9_-]*={0,2}\Z"
+PUBLIC_KEY_CREDENTIAL = r"^public-key\Z"
 NO_CONTROLS_BUT_LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*\Z"
 
 Label = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
@@ -34,6 +37,8 @@ _PATTERN_WORDS = {
     UUID_PATTERN: "expected a UUID in lower case with hyphens",
     NO_CONTROLS: "expected text without control characters",
     NO_CONTROLS_BUT_LINES: "expected text without control characters",
+    BASE64URL: "expected base64url text",
+    PUBLIC_KEY_CREDENTIAL: "expected public-key",
 }
 _ENUM_WORDS = {
     "parameters.encoding": "invalid payload encoding",
@@ -148,17 +153,17 @@ def _named(message: str, within: str, kind: Any) -> InvalidRequest:
         what = f"{what}: {expected}"
     if path == "organizationId":
         return InvalidRequest(
-            f"malformed organization ID provided: `organizationId`: {what}",
+            f"malformed organization ID provided: `organizationId`: {in_json_words(what)}",
             machine_code="INVALID_ORGANIZATION_ID",
         )
     place = f"field `{path}`: " if path else ""
     if path == "parameters.type" and "expected TRANSACTION_TYPE_" in what:
         return InvalidRequest(
-            f"failed to parse transaction: {place}{what[:1].lower()}{what[1:]}",
+            f"failed to parse transaction: {place}{in_json_words(what)}",
             machine_code="UNSUPPORTED_TRANSACTION_TYPE",
         )
     start = _ENUM_WORDS.get(path, "") if what.startswith("Invalid enum value") else ""
-    return InvalidRequest(f"{start or 'invalid request body'}: {place}{what[:1].lower()}{what[1:]}")
+    return InvalidRequest(f"{start or 'invalid request body'}: {place}{in_json_words(what)}")
 
 
 def _join(path: str, field: str) -> str:

@@ -1,4 +1,7 @@
-"""The OpenAPI 3.1 document of a catalogue. Here: its shape. The schemas come from the structs themselves."""
+"""The OpenAPI 3.1 document of a catalogue: its shape, and what holds of every operation.
+
+The schemas come from the structs themselves. Not here: the examples (`openapi_examples`).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,37 @@ from typing import Any
 import msgspec
 
 from keystead.api.catalogue import Catalogue, Operation
+from keystead.api.openapi_examples import example_of, example_submission
+
+DESCRIPTION = """\
+Self-hosted server for Turnkey's public HTTP API.
+
+**Requests.** Every operation is a POST of a JSON object. `organizationId` in the body names the organization. A
+submission (`/public/v1/submit/…`) also names its activity type and its time, `timestampMs`, which must be near
+the server's clock; the same bytes sent again return the activity that exists.
+
+**Stamps.** Every POST carries one stamp over the exact bytes of its body: send the bytes that were signed,
+unchanged. By an API key, in `X-Stamp`: base64url without padding of the JSON object `{"publicKey", "scheme",
+"signature"}`. For a P-256 key: `publicKey` is the compressed key in hex, `scheme` is
+`SIGNATURE_SCHEME_TK_API_P256`, `signature` is the hex of the ASN.1 DER ECDSA signature over SHA-256 of the
+body. Further schemes: `SIGNATURE_SCHEME_TK_API_SECP256K1`, `SIGNATURE_SCHEME_TK_API_SECP256K1_EIP191`,
+`SIGNATURE_SCHEME_TK_API_ED25519`. By a passkey, in `X-Stamp-WebAuthn`: the JSON object `{"credentialId",
+"clientDataJson", "authenticatorData", "signature"}` of an assertion whose challenge is the lower-case hex text
+of SHA-256 of the body; all four are base64url.
+
+**Two forms of answers.** A request with `X-Client-Version` gets the form of the published client kits, which
+the schemas here describe: times of an activity are objects `{seconds, nanos}`, absent optional members are left
+out. A request without it gets the form of the API documentation: an activity's `createdAt` and `updatedAt` are
+RFC 3339 text, the activity is repeated under `result.activity`, and absent texts are "". Generated clients send
+the header.
+
+**Refusals** are JSON of the schema `Error`. `code` is the gRPC status code; `turnkeyErrorCode`, also in
+`details`, says more where there is more to say.
+"""
 
 
 def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
-    """Every operation of the catalogue: its request, its answer in SDK form, its refusals."""
+    """Every operation of the catalogue, its request, its answer and its refusals; and the pages for operators."""
     operations = list(catalogue)
     structs = [
         struct for operation in operations for struct in (*operation.request_structs, operation.answer_struct)
@@ -19,19 +49,27 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
         structs, ref_template="#/components/schemas/{name}", schema_hook=lambda _: {"type": "object"}
     )
     references = dict(zip(structs, schemas, strict=True))
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Keystead", "version": "v1", "license": {"name": "Apache-2.0"}},
-        "paths": {operation.path: {"post": _post(operation, references)} for operation in operations},
-        "components": {
-            "schemas": {**components, "Error": _ERROR},
-            "securitySchemes": {
-                "ApiKeyStamp": {"type": "apiKey", "in": "header", "name": "X-Stamp"},
-                "PasskeyStamp": {"type": "apiKey", "in": "header", "name": "X-Stamp-WebAuthn"},
+    document: dict[str, Any] = _in_ecma_patterns(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Keystead",
+                "version": "v1",
+                "description": DESCRIPTION,
+                "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
             },
-        },
-        "security": [{"ApiKeyStamp": []}, {"PasskeyStamp": []}],
-    }
+            "servers": [{"url": "/"}],
+            "paths": {operation.path: {"post": _post(operation, references)} for operation in operations} | _PAGES,
+            "components": {
+                "schemas": {**components, "Error": _ERROR},
+                "parameters": {"ClientVersion": _CLIENT_VERSION},
+                "responses": {str(status): _refusal(text) for status, text in _REFUSALS.items()},
+                "securitySchemes": _STAMPS,
+            },
+            "security": [{"ApiKeyStamp": []}, {"PasskeyStamp": []}],
+        }
+    )
+    return document
 
 
 def _post(operation: Operation, references: dict[type[msgspec.Struct], dict[str, Any]]) -> dict[str, Any]:
@@ -42,17 +80,23 @@ def _post(operation: Operation, references: dict[type[msgspec.Struct], dict[str,
                 for activity_type, intent in zip(operation.activity_types, operation.request_structs, strict=True)
             ]
         }
+        example = example_submission(operation.activity_types[0], operation.request_structs[0])
     else:
         (request_struct,) = operation.request_structs
-        request = references[request_struct]
-    answered = {"description": "Answered", "content": _json(references[operation.answer_struct])}
-    refused = {"description": "Refused", "content": _json({"$ref": "#/components/schemas/Error"})}
+        request, example = references[request_struct], example_of(request_struct)
     return {
         "operationId": operation.name,
         "summary": operation.summary,
         "tags": [operation.module.rpartition(".")[2]],
-        "requestBody": {"required": True, "content": _json(request)},
-        "responses": {"200": answered, "default": refused},
+        "parameters": [{"$ref": "#/components/parameters/ClientVersion"}],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": request, "example": example}},
+        },
+        "responses": {
+            "200": {"description": "Answered", "content": _json(references[operation.answer_struct])},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in _REFUSALS},
+        },
     }
 
 
@@ -75,13 +119,118 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
+def _in_ecma_patterns(value: Any) -> Any:
+    r"""The document with its patterns as ECMA-262 writes them: the end of the text is $, in Python \Z."""
+    if isinstance(value, dict):
+        return {
+            key: part.replace(r"\Z", "$") if key == "pattern" and isinstance(part, str) else _in_ecma_patterns(part)
+            for key, part in value.items()
+        }
+    return [_in_ecma_patterns(item) for item in value] if isinstance(value, list) else value
+
+
+_REFUSALS = {
+    400: "The request is malformed, or what it asks for breaks a rule of the organization",
+    401: "No valid stamp, or a stamp by a key that is not known where the request points",
+    403: "The stamp is good, but its user may not do this; `details` say which policies decided",
+    404: "Something that the request names is not there",
+    408: "The body did not arrive in time",
+    409: "What is to be made exists; or the organization changed meanwhile, and the same request may be sent again",
+    413: "The body is too large",
+    429: "A limit is reached; with `Retry-After` if it is a rate",
+    500: "A defect of the server; the message names the request",
+    501: "A part of the public schema that this version does not answer; the message says what to use instead",
+    503: "A part of the server does not answer; nothing was changed, and the same request may be sent again",
+}
+"""What each status means, by status."""
+
+
+def _refusal(text: str) -> dict[str, Any]:
+    return {"description": text, "content": _json({"$ref": "#/components/schemas/Error"})}
+
+
 _ERROR: dict[str, Any] = {
     "type": "object",
     "properties": {
         "code": {"type": "integer", "description": "gRPC status code"},
-        "message": {"type": "string"},
+        "message": {"type": "string", "description": "What was wrong, in which field, and what would be right"},
         "details": {"type": "array", "items": {"type": "object"}},
         "turnkeyErrorCode": {"type": "string"},
     },
     "required": ["code", "message", "details"],
+    "example": {
+        "code": 3,
+        "message": "invalid request body: missing field `organizationId`",
+        "details": [
+            {
+                "@type": "type.googleapis.com/errors.v1.TurnkeyErrorDetail",
+                "turnkeyErrorCode": "REQUEST_INVALID",
+            }
+        ],
+        "turnkeyErrorCode": "REQUEST_INVALID",
+    },
+}
+
+_CLIENT_VERSION: dict[str, Any] = {
+    "name": "X-Client-Version",
+    "in": "header",
+    "required": True,
+    "description": "Who asks. With it, answers have the form that the schemas here describe.",
+    "schema": {"type": "string", "default": "generated-client"},
+}
+
+_STAMPS: dict[str, Any] = {
+    "ApiKeyStamp": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Stamp",
+        "description": "Signature over the body by an API key: see the description of this document.",
+    },
+    "PasskeyStamp": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Stamp-WebAuthn",
+        "description": "Assertion over the body by a passkey: see the description of this document.",
+    },
+}
+
+
+def _page(name: str, summary: str, answer: dict[str, Any], *refusals: int) -> dict[str, Any]:
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "tags": ["server"],
+            "security": [],
+            "responses": {
+                "200": {"description": "Answered", "content": _json(answer)},
+                **{str(status): {"$ref": f"#/components/responses/{status}"} for status in refusals},
+            },
+        }
+    }
+
+
+def _members(**members: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": text} for name, text in members.items()},
+        "required": list(members),
+    }
+
+
+_PAGES: dict[str, Any] = {
+    "/healthz": _page("healthz", "This process lives.", _members(status="ok")),
+    "/readyz": _page(
+        "readyz", "The database and the signer answer, the database is migrated.", _members(status="ready"), 503
+    ),
+    "/bundle-signer": _page(
+        "bundle_signer",
+        "Whose signature to expect on export and import bundles.",
+        _members(
+            signingPublicKey="Hex of the uncompressed P-256 point, 65 bytes",
+            compositePublicKey="Hex of two points, 130 bytes: encryption, then signing",
+        ),
+        503,
+    ),
+    "/openapi.json": _page("openapi", "This document.", {"type": "object"}),
 }

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.api.decoding import NO_CONTROLS, NOTHING, Label
+from keystead.api.decoding import BASE64URL, NO_CONTROLS, NOTHING, PUBLIC_KEY_CREDENTIAL, Label
 from keystead.api.enums import (
     AddressFormat,
     ApiKeyCurve,
@@ -35,7 +35,7 @@ ShortText = Annotated[str, Meta(max_length=255, pattern=NO_CONTROLS)]
 Token = Annotated[str, Meta(max_length=16_384)]
 """A JWT or other opaque text."""
 
-Base64Url = Annotated[str, Meta(max_length=65_536, pattern=r"^[A-Za-z0-9_-]*={0,2}\Z")]
+Base64Url = Annotated[str, Meta(max_length=65_536, pattern=BASE64URL)]
 
 
 NotSupported = Annotated[str, Meta(pattern=NOTHING)]
@@ -102,7 +102,7 @@ class AuthenticatorAttestationResponse(Asked, frozen=True):
 
 class PublicKeyCredentialWithAttestation(Asked, frozen=True):
     id: Base64Url
-    type: Annotated[str, Meta(pattern=r"^public-key\Z")]
+    type: Annotated[str, Meta(pattern=PUBLIC_KEY_CREDENTIAL)]
     raw_id: Base64Url
     response: AuthenticatorAttestationResponse
     client_extension_results: SimpleClientExtensionResults

@@ -1,4 +1,4 @@
-"""A command that cannot do what was asked says so in one line."""
+"""How a command that fails tells its user why: in one line on standard error."""
 
 from __future__ import annotations
 

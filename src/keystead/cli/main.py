@@ -31,7 +31,7 @@ COMMANDS = {
     "api-key": "api_keys:app",
     "keys": "keys:app",
 }
-"""Where each command is: module of this room, and function or group in it."""
+"""Where each command is: module of this package, and function or group in it."""
 
 
 class _Commands(TyperGroup):
@@ -76,6 +76,6 @@ def main() -> None:
     """Run the command line. Exit code 0, 1 for a failure, 2 for wrong usage."""
     try:
         app()
-    except Exception as failure:  # noqa: BLE001 - a command's last resort: one line, never a traceback unasked
+    except Exception as failure:  # noqa: BLE001 - the user gets one line, and a traceback with --debug only
         Failure.report(failure)
         sys.exit(1)

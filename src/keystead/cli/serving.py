@@ -1,7 +1,7 @@
 """`keystead serve`: an installation that `init` made is served.
 
-Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`), the process
-of the signer (`vault.supervision`).
+Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`,
+`server.workers`), the process of the signer (`signer.supervision`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def serve(
     database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
     master_key_file: Annotated[str, typer.Option(help="File that holds the master key, or its PKCS#11 URI.")] = "",
     other_master_key_file: Annotated[
-        str, typer.Option(help="Another, which opens what it sealed: while keys change.")
+        str, typer.Option(help="A second master key while keys change: it opens what it sealed, and seals nothing.")
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
     port: Annotated[int | None, typer.Option(help="Port to listen on. [default: 8080]")] = None,
@@ -43,7 +43,9 @@ def serve(
         "log_level": log_level,
     }
     # The worker processes read their settings from the environment, so what the flags say goes there too.
-    os.environ.update({PREFIX + name.upper(): str(value) for name, value in given.items() if value})
+    os.environ.update(
+        {PREFIX + name.upper(): str(value) for name, value in given.items() if value not in ("", None)}
+    )
     os.umask(0o077)
     keep_memory_private()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.parameters import OidcClaims
+from keystead.api.validation_text import in_json_words
 
 TOKEN_MAX = 16_384
 """Most characters of a token."""
@@ -100,7 +101,7 @@ def identity(payload: bytes, now_ms: int) -> OidcClaims:
         return msgspec.convert({"iss": claims.iss, "sub": claims.sub, "aud": audience}, OidcClaims)
     except msgspec.ValidationError as refused:
         what, _, where = str(refused).partition(" - at `$.")
-        rule = "expected text without control characters" if "regex" in what else f"{what[:1].lower()}{what[1:]}"
+        rule = "expected text without control characters" if "regex" in what else in_json_words(what)
         raise BadToken(f"claim `{where.rstrip('`')}`: {rule}") from None
 
 
@@ -120,8 +121,8 @@ def _read(encoded: bytes, kind: Any, part: str, member: str) -> Any:
     except msgspec.ValidationError as refused:
         what, _, where = str(refused).partition(" - at `$.")
         if where:
-            raise BadToken(f"{part}: {member} `{where.rstrip('`')}`: {what[:1].lower()}{what[1:]}") from None
-        what = what.replace("Object missing required field", f"missing {member}").replace("Expected", "expected")
-        raise BadToken(f"{part}: {what}") from None
+            raise BadToken(f"{part}: {member} `{where.rstrip('`')}`: {in_json_words(what)}") from None
+        what = what.replace("Object missing required field", f"missing {member}")
+        raise BadToken(f"{part}: {in_json_words(what)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise BadToken(f"{part}: not JSON") from None

@@ -34,9 +34,9 @@ from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitt
 from keystead.server.cors import CorsPolicy
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
+from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
-from keystead.server.readiness import Readiness
 from keystead.server.service import Service
 
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
@@ -58,12 +58,12 @@ class Application:
         self._failures = FailureLimit(settings.failures_per_address)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
-        self._readiness = Readiness(service.readyz)
+        self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/healthz": service.healthz,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
-            "/bundle-signer": service.bundle_signer,
+            "/bundle-signer": OncePerSecond(service.bundle_signer).answer,
         }
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
@@ -77,7 +77,7 @@ class Application:
             method=request.method,
             path=path[:200],
         )
-        origin = next((value for name, value in request.headers if name == b"origin"), None)
+        origin = dict(request.headers).get(b"origin")
         headers: list[Header] = []
         close = is_logged = False
         try:
@@ -191,11 +191,9 @@ class Application:
         """The form that the caller reads, by the headers that published clients send."""
         if self._forced_form is not None:
             return self._forced_form
-        names_sdk = any(
-            name in _SDK_HEADERS or (name == b"user-agent" and value.startswith(_SDK_AGENTS))
-            for name, value in request.headers
-        )
-        return Form.SDK if names_sdk else Form.DOCUMENTED
+        headers = dict(request.headers)
+        is_sdk = not _SDK_HEADERS.isdisjoint(headers) or headers.get(b"user-agent", b"").startswith(_SDK_AGENTS)
+        return Form.SDK if is_sdk else Form.DOCUMENTED
 
 
 def _stamps(request: HttpRequest) -> dict[bytes, bytes]:

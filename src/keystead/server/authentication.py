@@ -1,7 +1,7 @@
-"""Who sends this request? From the headers and the exact body bytes to a verified key and its user.
+"""Who sent a request: from its stamp header and the exact bytes of its body to a verified key and that key's user.
 
-Here: which header carries the stamp, the order of checks, where to look for the user.
-Not here: signatures (`stamps`), whose key it is within one organization (`organizations.principals`).
+Here: which header carries the stamp, the order of the checks, which organizations are searched for the user.
+Not here: signatures (`stamps`), finding the user of a key in one organization (`organizations.principals`).
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> Pro
 
 
 async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
-    """An assertion names a credential, not a key: the key is on record in the organization that the body names,
-    so this one member is read before the signature holds."""
+    """A passkey's assertion names a credential, not a key. The key is on record in the organization that the body
+    names, so that member of the body is read before the signature is verified."""
     from keystead.stamps import webauthn  # slow to import, and a server must be ready soon
 
     assertion = webauthn.read_assertion(value)
@@ -87,7 +87,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     holders = [organization] + ([parent] if parent else [])
     found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
     holders += [await _organization(store, suborganization_id) for suborganization_id in found]
-    # A parent's origins bind its sub-organizations; where it names none, an organization's own hold.
+    # A parent's allowed origins hold for its sub-organizations; without any, the organization's own hold.
     named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
     origins = next(filter(None, named), "")
     for holder in holders:
@@ -125,10 +125,11 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
 async def reader(
     store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, finds_caller: bool
 ) -> tuple[Organization, Principal]:
-    """The organization that a query reads, and who reads it.
+    """The organization that a query reads, and the user who reads it.
 
-    Looked for in the organization, then in its parent, whose users read their sub-organizations; a query that
-    `finds_caller` also finds a user of exactly one sub-organization, and always reads where the user is.
+    The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
+    With `finds_caller` (whoami) a parent's sub-organizations are searched too, exactly one of which must have the
+    user, and the organization read is the user's own. Raises NotFound, Unauthenticated.
     """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
@@ -156,8 +157,11 @@ async def reader(
 async def submitter(
     store: Store, organization_id: str, proven: ProvenKey, now_ms: int
 ) -> tuple[Organization, Principal]:
-    """The organization that a submission changes, and who submits it. A parent's users read their
-    sub-organizations, they do not change them."""
+    """The organization that a submission changes, and the user who submits it.
+
+    A parent's users may read its sub-organizations, but not change them. Raises InvalidRequest, NotFound,
+    Unauthenticated.
+    """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
         return organization, principal

@@ -1,4 +1,4 @@
-"""Which browser origins may call: any by default, since every request is signed and no cookie is involved."""
+"""Which browser origins may call. Any may by default: every request is signed, and there are no cookies."""
 
 from __future__ import annotations
 

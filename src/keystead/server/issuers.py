@@ -1,4 +1,4 @@
-"""Whose ID tokens these settings take. Not here: verifying them (`identities`)."""
+"""Which issuers of ID tokens the settings name. Not here: verifying tokens (`identities`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keystead.server.settings import Settings, SettingsError
 
 
 def identities_of(settings: Settings, clock: Clock) -> Identities:
-    """The issuers whose tokens these settings take. Raises SettingsError for one that cannot be."""
+    """The issuers whose tokens are accepted. Raises SettingsError for a malformed or unreadable list of issuers."""
     pinned, discovery = None, None
     if settings.oidc_keys_file:
         from keystead.identities.pinned import pinned_key_sets  # slow to import, and of use to few servers

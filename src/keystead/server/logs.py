@@ -1,6 +1,6 @@
 """Logs: one JSON object a line on standard error; every line of a request carries its id.
 
-Nothing secret reaches here: bodies, stamps and keys are never logged. Not here: what is worth a line.
+Nothing secret is logged: no body, no stamp, no key. Not here: which events are logged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "col
 
 
 class JsonFormatter(logging.Formatter):
-    """Time, level, event, then whatever was given as `extra`; a traceback without local variables."""
+    """Time, level, event, then the fields given as `extra`; a traceback without local variables."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send every log of this process, those of libraries included, to standard error as JSON lines."""
+    """Write the log of this process, libraries included, to standard error as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -19,6 +19,7 @@ from keystead.server.messages import Header, HttpRequest
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?", re.DOTALL)
+_FRAMING_HEADERS: Final = (b"transfer-encoding", b"content-length", b"connection", b"expect")
 _FIRST_BYTES: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ\r")
 
 
@@ -73,26 +74,30 @@ def read_head(data: bytes) -> Head:
     method, version = parser.get_method().decode(), parser.get_http_version()
     if version not in ("1.0", "1.1"):
         raise InvalidRequest(f"malformed HTTP: HTTP/{version}: expected HTTP/1.1")
-    headers = callbacks.headers
-    coding = _values(headers, b"transfer-encoding")
+    framing = _framing(callbacks.headers)
+    coding = framing[b"transfer-encoding"]
     if coding and version == "1.0":
         raise InvalidRequest("malformed HTTP: Transfer-Encoding in HTTP/1.0: send a Content-Length")
     if coding and coding != [b"chunked"]:
         raise InvalidRequest("malformed HTTP: Transfer-Encoding: expected chunked and nothing else")
-    lengths = _values(headers, b"content-length")
+    lengths = framing[b"content-length"]
     return Head(
         method=method,
         path=_path(callbacks.url, method),
-        headers=headers,
-        keep_alive=version == "1.1" and b"close" not in _values(headers, b"connection"),
+        headers=callbacks.headers,
+        keep_alive=version == "1.1" and b"close" not in framing[b"connection"],
         length=None if coding else int(lengths[0]) if lengths else 0,
-        expects_continue=version == "1.1" and b"100-continue" in _values(headers, b"expect"),
+        expects_continue=version == "1.1" and b"100-continue" in framing[b"expect"],
     )
 
 
-def _values(headers: list[Header], name: bytes) -> list[bytes]:
-    """The members of a header's list, in lower case."""
-    return [part.strip().lower() for key, value in headers if key == name for part in value.split(b",")]
+def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
+    """The members, in lower case, of the lists in the headers that say how a request is framed."""
+    found: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_HEADERS}
+    for name, value in headers:
+        if name in found:
+            found[name] += [part.strip().lower() for part in value.split(b",")]
+    return found
 
 
 def _path(url: bytes, method: str) -> str:

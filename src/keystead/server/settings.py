@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     other_master_key_file: Annotated[
         str,
-        Meta(description="One more master key, which opens what it sealed and seals nothing: while keys change."),
+        Meta(description="A second master key while keys change: it opens what it sealed, and seals nothing."),
     ] = ""
     master_key: Annotated[str, Meta(description="The master key itself, in place of a file.")] = ""
     pkcs11_pin: Annotated[

@@ -1,0 +1,31 @@
+"""A message to one recipient, complete and ready to be sent.
+
+Not here: how its text is made (`templates`), who sends it (`smtp`, `hook`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Channel = Literal["email", "sms"]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """`id` stays the same over retries, so that a receiver can recognise a message that came twice.
+
+    `recipient`: an e-mail address, or a phone number in E.164. `html` and `subject` are of e-mails only.
+    `sender_address`, `sender_name` and `reply_to` are None where the operator's settings decide.
+    """
+
+    id: str
+    organization_id: str
+    channel: Channel
+    recipient: str
+    text: str
+    subject: str = ""
+    html: str | None = None
+    sender_address: str | None = None
+    sender_name: str | None = None
+    reply_to: str | None = None

@@ -1,0 +1,28 @@
+"""The port through which messages leave. `smtp` and `hook` implement it.
+
+Not here: when a message is tried again (`retries`, `outbox`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from keystead.delivery.message import Message
+
+
+class SendFailed(Exception):
+    """A message was not accepted. `permanent`: another try cannot succeed.
+
+    `reason` holds nothing of the message.
+    """
+
+    def __init__(self, reason: str, *, permanent: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.permanent = permanent
+
+
+class Sender(Protocol):
+    async def send(self, message: Message) -> str:
+        """Hand the message over. Returns the receiver's answer, "" where it has none. Raises SendFailed."""
+        ...

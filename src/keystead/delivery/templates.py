@@ -1,0 +1,139 @@
+"""The text of messages: one-time codes by e-mail and SMS, credential bundles by e-mail.
+
+Here: the default texts, and the documented placeholders `%s` and `{{.OtpCode}}`. Pure. Everything that a caller
+gave is text: it is escaped in HTML, and line breaks in a subject or an address are refused. Not here: sending.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from keystead.api.errors import InvalidRequest
+
+CODE_PLACEHOLDER = "{{.OtpCode}}"
+LINK_PLACEHOLDER = "%s"
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_TEXT_MAX, _URL_MAX, _SMS_MAX = 255, 2048, 480
+
+
+class EmailContent(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    text: str
+    html: str
+
+
+class Branding(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller may choose. `logo_url`: an https address. `link_template`: an address with one `%s`."""
+
+    app_name: str
+    logo_url: str | None = None
+    link_template: str | None = None
+
+
+def checked_branding(app_name: str, logo_url: str | None, link_template: str | None) -> Branding:
+    """Raise InvalidRequest for what cannot be put into a message."""
+    _one_line(app_name, "appName")
+    if not app_name.strip():
+        raise InvalidRequest("invalid app name: field `appName`: expected text")
+    if logo_url is not None:
+        _one_line(logo_url, "logoUrl", _URL_MAX)
+        if urlsplit(logo_url).scheme != "https":
+            raise InvalidRequest("invalid logo url: field `logoUrl`: expected an address that begins with https://")
+    if link_template is not None:
+        _one_line(link_template, "magicLinkTemplate", _URL_MAX)
+        # A scheme of an app's own is allowed: a link may open an app on a phone.
+        scheme = urlsplit(link_template).scheme
+        if link_template.count(LINK_PLACEHOLDER) != 1 or scheme in ("", "javascript", "data", "file"):
+            raise InvalidRequest(
+                "invalid magic link template: field `magicLinkTemplate`: expected an address with one %s in it, "
+                "for example https://app.example.com/login?bundle=%s"
+            )
+    return Branding(app_name=app_name, logo_url=logo_url, link_template=link_template)
+
+
+def code_email(branding: Branding, code: str, lasts_s: int) -> EmailContent:
+    """A one-time code. With a link template, the link carries the code."""
+    link = _link(branding, code)
+    lines = [f"Your code for {branding.app_name} is: {code}", "", f"It is valid for {_minutes(lasts_s)}."]
+    if link is not None:
+        lines += ["", f"Or open this link: {link}"]
+    lines += ["", "If you did not ask for a code, ignore this message and tell nobody the code."]
+    code_html = f'<p style="font-size:1.6em;letter-spacing:.12em"><b>{html.escape(code)}</b></p>'
+    return EmailContent(
+        subject=f"Your code for {branding.app_name}",
+        text="\n".join(lines) + "\n",
+        html=_page(
+            branding,
+            [
+                f"<p>Your code for {html.escape(branding.app_name)}:</p>",
+                code_html,
+                _anchor(link, "Continue"),
+                f"<p>It is valid for {_minutes(lasts_s)}. If you did not ask for a code, ignore this message and "
+                "tell nobody the code.</p>",
+            ],
+        ),
+    )
+
+
+def bundle_email(branding: Branding, bundle: str, lasts_s: int, *, purpose: str) -> EmailContent:
+    """A credential bundle for `purpose`, such as "log in to" or "recover your account at"."""
+    link = _link(branding, bundle)
+    shown = link if link is not None else bundle
+    what = "Open this link" if link is not None else "Copy this text into the application"
+    lead = f"{what} to {purpose} {branding.app_name}:"
+    notice = f"It is valid for {_minutes(lasts_s)}. If you did not ask for it, ignore this message."
+    body = _anchor(link, "Continue") or f"<p><code>{html.escape(bundle)}</code></p>"
+    return EmailContent(
+        subject=f"{purpose[:1].upper()}{purpose[1:]} {branding.app_name}",
+        text=f"{lead}\n\n{shown}\n\n{notice}\n",
+        html=_page(branding, [f"<p>{html.escape(lead)}</p>", body, f"<p>{notice}</p>"]),
+    )
+
+
+def code_sms(app_name: str, code: str, template: str | None) -> str:
+    """A one-time code for a phone. `template` has `{{.OtpCode}}` where the code goes. Raises InvalidRequest."""
+    if template is None:
+        return f"Your code for {app_name} is: {code}"
+    if CODE_PLACEHOLDER not in template or len(template) > _SMS_MAX:
+        raise InvalidRequest(
+            f"invalid sms template: field `template`: expected at most {_SMS_MAX} characters, with "
+            f"{CODE_PLACEHOLDER} in them"
+        )
+    return template.replace(CODE_PLACEHOLDER, code)
+
+
+def _one_line(text: str, field: str, length_max: int = _TEXT_MAX) -> None:
+    if len(text) > length_max or _CONTROLS.search(text):
+        raise InvalidRequest(
+            f"invalid email customization: field `{field}`: expected at most {length_max} characters on one line"
+        )
+
+
+def _link(branding: Branding, secret: str) -> str | None:
+    if branding.link_template is None:
+        return None
+    return branding.link_template.replace(LINK_PLACEHOLDER, quote(secret, safe=""))
+
+
+def _anchor(link: str | None, label: str) -> str:
+    return "" if link is None else f'<p><a href="{html.escape(link, quote=True)}">{label}</a></p>'
+
+
+def _page(branding: Branding, parts: list[str]) -> str:
+    logo = ""
+    if branding.logo_url is not None:
+        address = html.escape(branding.logo_url, quote=True)
+        logo = f'<p><img src="{address}" alt="" style="max-width:340px;max-height:124px"></p>'
+    return (
+        f'<!doctype html><html lang="en"><body style="font-family:sans-serif">{logo}{"".join(parts)}</body></html>'
+    )
+
+
+def _minutes(seconds: int) -> str:
+    minutes = max(1, round(seconds / 60))
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"

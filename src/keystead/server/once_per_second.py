@@ -1,0 +1,39 @@
+"""An answer that is found at most once a second: for pages that need no stamp and cost the signer a call.
+
+Not here: which pages these are (`application`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+KEPT_S: Final = 1.0
+
+
+class OncePerSecond:
+    """`find` returns the answer or raises a refusal. Callers at the same time share one call of it, and callers in
+    the second after it get the same outcome. Belongs to one event loop."""
+
+    def __init__(self, find: Callable[[], Awaitable[bytes]]) -> None:
+        self._find = find
+        self._finding: asyncio.Task[bytes] | None = None
+        self._until_s = 0.0
+
+    async def answer(self) -> bytes:
+        """Raises what `find` raises."""
+        if self._finding is None or (self._finding.done() and time.monotonic() >= self._until_s):
+            self._finding = asyncio.ensure_future(self._found())
+        return await asyncio.shield(self._finding)
+
+    def forget(self) -> None:
+        """Call `find` again for the next caller: something has just failed."""
+        self._until_s = 0.0
+
+    async def _found(self) -> bytes:
+        try:
+            return await self._find()
+        finally:
+            self._until_s = time.monotonic() + KEPT_S

@@ -1,0 +1,110 @@
+"""Client signatures: the holder of a verification token's key confirms one login or one sign-up.
+
+Here: the checks of logins (`USAGE_TYPE_LOGIN`) and sign-ups (`USAGE_TYPE_SIGNUP`). Not here: the token itself
+(`verification_tokens`), what a login or a sign-up then does (`operations`).
+"""
+
+from __future__ import annotations
+
+from binascii import unhexlify
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.verification_tokens import VerificationToken
+
+SCHEME = "CLIENT_SIGNATURE_SCHEME_API_P256"
+
+MESSAGE_CHARACTERS_MAX = 262_144
+
+
+class InvalidClientSignature(Exception):
+    """Why a client signature confirms nothing."""
+
+
+class _Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    public_key: str = msgspec.field(name="publicKey")
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Exactly one of `login`, `signup` and `signup_v2` is given."""
+
+    token_id: str
+    type: Literal["USAGE_TYPE_LOGIN", "USAGE_TYPE_SIGNUP"]
+    login: _Login | None = None
+    signup: dict[str, Any] | None = None
+    signup_v2: dict[str, Any] | None = None
+
+
+def check_login_signature(
+    *, public_key: str, message: str, signature: str, token: VerificationToken, session_public_key: str
+) -> None:
+    """Raise InvalidClientSignature unless the token's key confirms a login by `session_public_key`.
+
+    `public_key`, `session_public_key`: compressed P-256 in hex. `signature`: r and s in hex, 128 digits, over
+    SHA-256 of `message`, a JSON text.
+    """
+    stated = _verified(public_key, message, signature, token)
+    if stated.type != "USAGE_TYPE_LOGIN" or stated.login is None:
+        raise InvalidClientSignature("the message is not about a login: expected type USAGE_TYPE_LOGIN and `login`")
+    if stated.login.public_key.lower() != session_public_key.lower():
+        raise InvalidClientSignature("the message names another `login.publicKey` than the request")
+
+
+def check_signup_signature(
+    *, public_key: str, message: str, signature: str, token: VerificationToken, requested: Mapping[str, Any]
+) -> None:
+    """Raise InvalidClientSignature unless the token's key confirms a sign-up with exactly these members.
+
+    `requested` maps `apiKeys`, `authenticators`, `oauthProviders` to lists of JSON objects as the request has them,
+    and `email`, `phoneNumber` to text where the request has them. Absent, null and empty count as equal. The other
+    parameters are as in `check_login_signature`.
+    """
+    stated = _verified(public_key, message, signature, token)
+    signup = stated.signup_v2 if stated.signup_v2 is not None else stated.signup
+    if stated.type != "USAGE_TYPE_SIGNUP" or signup is None:
+        raise InvalidClientSignature(
+            "the message is not about a sign-up: expected type USAGE_TYPE_SIGNUP and `signupV2`"
+        )
+    for member in sorted({*signup, *requested}):
+        if _without_empty(signup.get(member)) != _without_empty(requested.get(member)):
+            raise InvalidClientSignature(f"the message names other {member[:64]} than the request")
+
+
+def _verified(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
+    """The message, once it is signed by the token's key and names the token."""
+    if token.public_key is None or public_key.lower() != token.public_key.lower():
+        raise InvalidClientSignature("`publicKey` is not the key of the verification token")
+    if len(message) > MESSAGE_CHARACTERS_MAX:
+        raise InvalidClientSignature(f"expected a message of at most {MESSAGE_CHARACTERS_MAX} characters")
+    try:
+        key, raw = unhexlify(public_key), unhexlify(signature)
+    except ValueError:
+        raise InvalidClientSignature("`publicKey` and `signature` are hex") from None
+    if not is_signed_by(key, raw, message.encode()):
+        raise InvalidClientSignature(
+            "the signature does not verify: expected r and s in hex over SHA-256 of `message`"
+        )
+    try:
+        stated = msgspec.json.decode(message, type=_Message)
+    except (msgspec.MsgspecError, RecursionError):
+        raise InvalidClientSignature("`message` is not of the expected form") from None
+    if stated.token_id != token.id:
+        raise InvalidClientSignature("the message names another `tokenId` than the verification token")
+    return stated
+
+
+def _without_empty(value: Any) -> Any:
+    """The value with empty members left out at every level, so that an absent and an empty member are equal."""
+    match value:
+        case dict():
+            kept = {name: _without_empty(each) for name, each in value.items()}
+            return {name: each for name, each in kept.items() if each is not None} or None
+        case list():
+            return [_without_empty(each) for each in value] or None
+        case "":
+            return None
+        case _:
+            return value

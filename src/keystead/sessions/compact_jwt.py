@@ -1,0 +1,67 @@
+"""JSON Web Tokens in compact form (RFC 7515, section 7.1), as published clients read and write them.
+
+Here: the text that is signed, putting a signature to it, taking a token apart. Not here: which claims a token has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from keystead.stamps.base64url import decode_base64url, encode_base64url
+
+SIGNATURE_BYTES = 64
+"""r and s of ES256, 32 bytes each, big-endian (RFC 7518, section 3.4)."""
+
+# Published clients decode the payload with the browser's `atob`, which does not know `-` and `_`. In ASCII text
+# only these characters can lead to one of the two, and JSON allows to write each as an escape.
+_ESCAPED = str.maketrans({"?": "\\u003f", ">": "\\u003e", "~": "\\u007e", "\x7f": "\\u007f"})
+
+
+class MalformedToken(Exception):
+    """Why a text is not a token of the expected form. The message never holds the token."""
+
+
+class CompactJwt(msgspec.Struct, frozen=True):
+    """A token taken apart, nothing verified. `signing_input` is the text before the last dot, in ASCII."""
+
+    header: bytes
+    payload: bytes
+    signing_input: bytes
+    signature: bytes
+
+
+def signing_input(header: Mapping[str, str], claims: Mapping[str, str | int]) -> bytes:
+    """The ASCII text that the issuer signs: header and claims, each as base64url of compact JSON.
+
+    Members keep the given order. The payload's text contains no `-` and no `_`.
+    """
+    first = json.dumps(header, separators=(",", ":"))
+    second = json.dumps(claims, separators=(",", ":")).translate(_ESCAPED)
+    return f"{encode_base64url(first.encode())}.{encode_base64url(second.encode())}".encode("ascii")
+
+
+def with_signature(signed: bytes, signature: bytes) -> str:
+    """The token. `signature`: 64 bytes, r then s."""
+    if len(signature) != SIGNATURE_BYTES:
+        raise ValueError(f"expected a signature of {SIGNATURE_BYTES} bytes, got {len(signature)}")
+    return f"{signed.decode('ascii')}.{encode_base64url(signature)}"
+
+
+def read_compact(token: str, *, characters_max: int) -> CompactJwt:
+    """Take a token apart. Raises MalformedToken."""
+    if len(token) > characters_max:
+        raise MalformedToken(f"expected at most {characters_max} characters, got {len(token)}")
+    parts = token.split(".")
+    if len(parts) != 3:
+        raise MalformedToken("expected a JWT: three parts separated by dots")
+    try:
+        header, payload, signature = map(decode_base64url, parts)
+        signed = f"{parts[0]}.{parts[1]}".encode("ascii")
+    except ValueError:
+        raise MalformedToken("expected a JWT: three parts of base64url") from None
+    if len(signature) != SIGNATURE_BYTES:
+        raise MalformedToken(f"expected a signature of {SIGNATURE_BYTES} bytes, got {len(signature)}")
+    return CompactJwt(header, payload, signed, signature)

@@ -1,0 +1,57 @@
+"""One-time codes: how they look, how a typed code is read, which are sandbox codes.
+
+Here: pure rules. Not here: counting attempts and rates (`operations`), the keyed digest that is stored (`signer`),
+sending (`delivery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
+ATTEMPTS_MAX = 3
+"""Wrong attempts after which a code is locked."""
+ACTIVE_MAX = 3
+"""Codes of one contact that are valid at the same time."""
+INIT_WINDOW_MS, INIT_MAX = 3 * 60_000, 3
+"""A user identifier may start so many codes within the window."""
+
+LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
+
+_DIGITS = "0123456789"
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_READ_AS = str.maketrans({"I": "1", "L": "1", "O": "0", "-": None, " ": None})
+
+SANDBOX_CODE = "000000"
+_SANDBOX_CONTACTS = frozenset({"user@example.com", "+19999999999"})
+
+
+class CodeForm(msgspec.Struct, frozen=True):
+    """`length`: characters, 6 to 9. `alphanumeric`: Crockford's base 32 in place of digits."""
+
+    length: int = LENGTH_DEFAULT
+    alphanumeric: bool = True
+
+
+def new_code(form: CodeForm, random_below: Callable[[int], int]) -> str:
+    """A code. `random_below(n)` gives a uniform integer of 0 to n-1 from a cryptographic source."""
+    alphabet = _CROCKFORD if form.alphanumeric else _DIGITS
+    return "".join(alphabet[random_below(len(alphabet))] for _ in range(form.length))
+
+
+def canonical_code(typed: str, form: CodeForm) -> str:
+    """The code that a person meant: upper case, I and L read as 1, O read as 0, blanks and hyphens left out.
+
+    Digits are compared as they are typed, but for blanks.
+    """
+    if not form.alphanumeric:
+        return typed.replace(" ", "")
+    return typed.upper().translate(_READ_AS)
+
+
+def is_sandbox(contact: str, form: CodeForm) -> bool:
+    """Whether this contact and form get the fixed code, and no message is sent."""
+    compact = contact.replace(" ", "").replace("-", "").lower()
+    return not form.alphanumeric and form.length == len(SANDBOX_CODE) and compact in _SANDBOX_CONTACTS

@@ -1,0 +1,59 @@
+"""The session JWT that a login returns. It describes the session; it never authenticates a request.
+
+Here: the claims, in the order that published parsers know, and the digest that is signed. Not here: the expiring
+API key that is the session (`operations`), the private key that signs (`signer`).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import msgspec
+
+from keystead.sessions import compact_jwt
+
+READ_WRITE = "SESSION_TYPE_READ_WRITE"
+"""The `session_type` of a session without a profile. With a profile it is the profile's name."""
+
+_HEADER = {"alg": "ES256", "typ": "JWT"}
+
+
+class SessionProfileClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token says of the session profile: its id, its name, and its scope in the policy language."""
+
+    session_profile_id: str
+    name: str
+    scope: str
+
+
+class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """`expires_at_s`: seconds since the epoch. `public_key`: compressed P-256 in lower-case hex, 66 digits."""
+
+    expires_at_s: int
+    public_key: str
+    user_id: str
+    organization_id: str
+    profile: SessionProfileClaims | None = None
+
+
+def session_signing_input(claims: SessionClaims) -> bytes:
+    """The text `header.payload` of the token, in ASCII."""
+    profile = claims.profile
+    members: dict[str, str | int] = {
+        "exp": claims.expires_at_s,
+        "public_key": claims.public_key,
+        "session_type": READ_WRITE if profile is None else profile.name,
+        "user_id": claims.user_id,
+        "organization_id": claims.organization_id,
+    }
+    if profile is not None:
+        members |= {"session_profile_id": profile.session_profile_id, "scope": profile.scope}
+    return compact_jwt.signing_input(_HEADER, members)
+
+
+def session_message(signing_input: bytes) -> bytes:
+    """What the ECDSA-SHA256 signature covers: the SHA-256 of the text, so that it is hashed twice.
+
+    The header says ES256, which hashes once. Published verifiers hash twice and refuse a signature of plain ES256.
+    """
+    return sha256(signing_input).digest()

@@ -1,0 +1,102 @@
+"""Verification tokens: the JWT that verify_otp returns. It proves that a contact received a code.
+
+Here: writing the text to sign, and verifying a token that a caller presents. Not here: one-time codes
+(`one_time_codes`), the private key that signs (`signer`), what a verified contact may do (`operations`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import msgspec
+
+from keystead.sessions import compact_jwt
+from keystead.sessions.compact_jwt import MalformedToken, read_compact
+from keystead.sessions.p256_signatures import is_signed_by
+
+OtpType = Literal["OTP_TYPE_EMAIL", "OTP_TYPE_SMS"]
+
+TOKEN_CHARACTERS_MAX = 4096
+
+_HEADER = {"typ": "JWT", "alg": "ES256"}
+
+
+class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token states.
+
+    `expires_at_ms`: milliseconds since the epoch. `public_key`: compressed P-256 in lower-case hex, or None where
+    the older VERIFY_OTP was asked without a key. `organization_id`: the organization that issued it.
+    """
+
+    id: str
+    organization_id: str
+    otp_type: OtpType
+    contact: str
+    expires_at_ms: int
+    public_key: str | None
+
+
+class InvalidVerificationToken(Exception):
+    """Why a token proves nothing. The message never holds the token."""
+
+
+class _Header(msgspec.Struct, frozen=True):
+    alg: Literal["ES256"]
+    typ: Literal["JWT"]
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    exp: str
+    id: str
+    organization_id: str
+    verification_type: OtpType
+    contact: str
+    public_key: str | None = None
+
+
+def verification_signing_input(token: VerificationToken) -> bytes:
+    """The text `header.payload`, in ASCII, that ES256 signs. All claims are text, `exp` in milliseconds."""
+    claims: dict[str, str | int] = {
+        "exp": str(token.expires_at_ms),
+        "id": token.id,
+        "organization_id": token.organization_id,
+        "verification_type": token.otp_type,
+        "contact": token.contact,
+    }
+    if token.public_key is not None:
+        claims["public_key"] = token.public_key
+    return compact_jwt.signing_input(_HEADER, claims)
+
+
+def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
+    """What a token states, once its signature and its time hold. `issuer_public_key`: a SEC 1 point.
+
+    The signature is verified before the claims are read. Raises InvalidVerificationToken.
+    """
+    try:
+        token = read_compact(text, characters_max=TOKEN_CHARACTERS_MAX)
+    except MalformedToken as malformed:
+        raise InvalidVerificationToken(str(malformed)) from None
+    if not is_signed_by(issuer_public_key, token.signature, token.signing_input):
+        raise InvalidVerificationToken("the signature is not this server's")
+    try:
+        msgspec.json.decode(token.header, type=_Header)
+        claims = msgspec.json.decode(token.payload, type=_Claims)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise InvalidVerificationToken("the header or a claim is not of the expected form") from None
+    if not (claims.exp.isascii() and claims.exp.isdigit() and len(claims.exp) <= 15):
+        raise InvalidVerificationToken("claim `exp`: expected milliseconds since the epoch as decimal text")
+    expires_at_ms = int(claims.exp)
+    if now_ms >= expires_at_ms:
+        raise InvalidVerificationToken(
+            f"expired: claim `exp` is {json.dumps(claims.exp)}, the server's time {now_ms}"
+        )
+    return VerificationToken(
+        id=claims.id,
+        organization_id=claims.organization_id,
+        otp_type=claims.verification_type,
+        contact=claims.contact,
+        expires_at_ms=expires_at_ms,
+        public_key=claims.public_key,
+    )

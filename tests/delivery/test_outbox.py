@@ -1,0 +1,192 @@
+"""The outbox: what is due is sent once, failures are tried again, and a lease keeps two processes apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from keystead.delivery.message import Message
+from keystead.delivery.outbox import LEASE_MS, Outbox, SendResult, WaitingMessage
+from keystead.delivery.retries import FIRST_PAUSE_MS, PAUSE_MAX_MS, next_attempt_ms
+from keystead.delivery.sender import SendFailed
+
+
+class Rows:
+    """An outbox in memory, with the rules that the databases have."""
+
+    def __init__(self, *messages: WaitingMessage) -> None:
+        self.messages = {message.id: message for message in messages}
+        self.due_ms: dict[str, int | None] = {message.id: 0 for message in messages}
+        self.events: list[tuple[str, SendResult, str]] = []
+
+    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[WaitingMessage]:
+        taken: list[WaitingMessage] = []
+        for id_, due in list(self.due_ms.items()):
+            if due is not None and due <= now_ms and len(taken) < limit:
+                message = self.messages[id_]
+                self.messages[id_] = WaitingMessage(**{**_fields(message), "lease": message.lease + 1})
+                self.due_ms[id_] = now_ms + lease_ms
+                taken.append(self.messages[id_])
+        return taken
+
+    async def record_attempt(
+        self, message: WaitingMessage, result: SendResult, now_ms: int, *, detail: str, next_attempt_ms: int | None
+    ) -> bool:
+        if self.messages[message.id].lease != message.lease:
+            return False
+        self.events.append((message.id, result, detail))
+        self.due_ms[message.id] = next_attempt_ms
+        self.messages[message.id] = WaitingMessage(
+            **{**_fields(message), "failures": message.failures + (result is not SendResult.SENT)}
+        )
+        return True
+
+
+def _fields(message: WaitingMessage) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in message.__struct_fields__}
+
+
+class Recipient:
+    """Takes messages, or raises what it is told to."""
+
+    def __init__(self, *answers: SendFailed | None) -> None:
+        self.answers = list(answers)
+        self.received: list[Message] = []
+
+    async def send(self, message: Message) -> str:
+        answer = self.answers.pop(0) if self.answers else None
+        if answer is not None:
+            raise answer
+        self.received.append(message)
+        return "accepted"
+
+
+def waiting(id_: str = "m1", give_up_at_ms: int = 10**9) -> WaitingMessage:
+    return WaitingMessage(
+        id=id_, organization_id="o", channel="email", lease=0, failures=0, give_up_at_ms=give_up_at_ms
+    )
+
+
+async def opened(message: WaitingMessage) -> Message:
+    return Message(id=message.id, organization_id="o", channel="email", recipient="a@example.com", text="text")
+
+
+class Clock:
+    now_ms = 0
+
+
+def outbox(rows: Rows, recipient: Recipient, clock: Clock) -> Outbox:
+    return Outbox(rows, {"email": recipient}, opened, now_ms=lambda: clock.now_ms, random_fraction=lambda: 1.0)
+
+
+def test_what_is_due_is_sent_once() -> None:
+    rows, recipient = Rows(waiting("m1"), waiting("m2")), Recipient()
+
+    async def story() -> None:
+        box = outbox(rows, recipient, Clock())
+        assert await box.send_due() == 2
+        assert await box.send_due() == 0
+
+    asyncio.run(story())
+    assert [message.id for message in recipient.received] == ["m1", "m2"]
+    assert rows.events == [("m1", SendResult.SENT, "accepted"), ("m2", SendResult.SENT, "accepted")]
+
+
+TEMPORARY = SendFailed("the server refused the message: 451", permanent=False)
+PERMANENT = SendFailed("the server refused the recipient: 550", permanent=True)
+
+
+def test_a_temporary_failure_is_tried_again_later() -> None:
+    rows, recipient, clock = Rows(waiting()), Recipient(TEMPORARY, TEMPORARY), Clock()
+
+    async def story() -> None:
+        box = outbox(rows, recipient, clock)
+        for now_ms, taken in ((0, 1), (FIRST_PAUSE_MS - 1, 0), (FIRST_PAUSE_MS, 1), (3 * FIRST_PAUSE_MS, 1)):
+            clock.now_ms = now_ms
+            assert await box.send_due() == taken
+
+    asyncio.run(story())
+    assert [result for _, result, _ in rows.events] == [SendResult.DELAYED, SendResult.DELAYED, SendResult.SENT]
+
+
+@pytest.mark.parametrize(
+    ("message", "failure"),
+    [(waiting(), PERMANENT), (waiting(give_up_at_ms=FIRST_PAUSE_MS), TEMPORARY)],
+    ids=["a permanent failure", "no time is left"],
+)
+def test_given_up(message: WaitingMessage, failure: SendFailed) -> None:
+    rows, recipient, clock = Rows(message), Recipient(failure), Clock()
+
+    async def story() -> None:
+        box = outbox(rows, recipient, clock)
+        assert await box.send_due() == 1
+        clock.now_ms = 10**8
+        assert await box.send_due() == 0
+
+    asyncio.run(story())
+    assert rows.events == [("m1", SendResult.GIVEN_UP, failure.reason)]
+    assert recipient.received == []
+
+
+def test_two_processes_do_not_send_the_same_message_at_a_time() -> None:
+    rows, recipient, clock = Rows(waiting()), Recipient(), Clock()
+
+    async def story() -> None:
+        sent = await asyncio.gather(*[outbox(rows, recipient, clock).send_due() for _ in range(3)])
+        assert sum(sent) == 1
+
+    asyncio.run(story())
+    assert len(recipient.received) == 1
+
+
+def test_a_message_whose_process_died_is_taken_after_its_lease() -> None:
+    rows, recipient, clock = Rows(waiting()), Recipient(), Clock()
+
+    async def story() -> None:
+        (abandoned,) = await rows.lease_messages(0, LEASE_MS, 1)
+        box = outbox(rows, recipient, clock)
+        assert await box.send_due() == 0
+        clock.now_ms = LEASE_MS
+        assert await box.send_due() == 1
+        assert not await rows.record_attempt(abandoned, SendResult.SENT, 0, detail="", next_attempt_ms=None)
+
+    asyncio.run(story())
+    assert len(recipient.received) == 1
+
+
+def test_a_database_that_does_not_answer_is_asked_again() -> None:
+    rows, recipient = Rows(waiting()), Recipient()
+    answers = iter([OSError("gone")])
+
+    class Flaky(Rows):
+        async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[WaitingMessage]:
+            if (failure := next(answers, None)) is not None:
+                raise failure
+            return await rows.lease_messages(now_ms, lease_ms, limit)
+
+        async def record_attempt(self, *given: Any, **named: Any) -> bool:
+            done.set()
+            return await rows.record_attempt(*given, **named)
+
+    async def story() -> None:
+        box = outbox(Flaky(), recipient, Clock())
+        task = asyncio.create_task(box.run())
+        await asyncio.sleep(0)
+        box.wake()
+        await asyncio.wait_for(done.wait(), 10)
+        task.cancel()
+
+    done = asyncio.Event()
+    asyncio.run(story())
+    assert len(recipient.received) == 1
+
+
+@pytest.mark.parametrize("failures", range(1, 20))
+def test_pauses_grow_and_are_bounded(failures: int) -> None:
+    soonest, latest = next_attempt_ms(0, failures, lambda: 0.0), next_attempt_ms(0, failures, lambda: 1.0)
+    assert soonest == latest // 2
+    assert FIRST_PAUSE_MS <= latest <= PAUSE_MAX_MS
+    assert latest == min(FIRST_PAUSE_MS * 2 ** (failures - 1), PAUSE_MAX_MS)
