@@ -37,6 +37,7 @@ from keystead.organizations.organization import (
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.gathering import SigningCache
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import (
@@ -288,6 +289,7 @@ class OrganizationHarness:
                 new_id=self.ids,
                 catalogue=CATALOGUE,
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
+                signing_cache=SigningCache.of_bytes(1_000_000),
             )
             for store, signer in zip(self.stores, self.signers, strict=True)
         ]

@@ -18,7 +18,7 @@ from keystead.pipeline.deciding import Case
 from keystead.pipeline.effects import change_of
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.execution import execution_of
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.gathering import Gathering, SigningCache, TransactionRules
 from keystead.pipeline.requests import Liveness, recorded_request
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 from tests.support.organization_harness import FakeSigner, Ids, ManualClock, number_of
@@ -57,6 +57,7 @@ async def _executed(
     ids = Ids()
     ids.next = first_id
     asked = version.upgrade(intent)
+    cache = SigningCache.of_bytes(1_000_000)
     case = Case(
         activity_type=activity.type,
         operation=operation,
@@ -65,9 +66,12 @@ async def _executed(
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        gathered=await operation.gather(Gathering(organization, store), asked) if operation.gather else None,
+        gathered=await operation.gather(Gathering(organization, store, TransactionRules(), cache), asked)
+        if operation.gather
+        else None,
     )
     environment = Environment(
+        signing_cache=cache,
         store=store,
         signer=FakeSigner(),
         clock=ManualClock(),

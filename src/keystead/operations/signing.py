@@ -6,11 +6,8 @@ signature changes nothing in the organization. Not here: encodings (`chains.payl
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +18,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, NotSupported
 from keystead.api.records import Wire
+from keystead.chains.contract_interfaces import ContractInterface, read_interface
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -31,8 +29,6 @@ from keystead.organizations.organization import Organization, contract_key
 from keystead.pipeline.activity import Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
 from keystead.policies.facts import UNREAD_CALL
-
-ReadT = TypeVar("ReadT")
 
 PAYLOADS_AT_ONCE: Final = 1_000
 """Most payloads that one request may have signed."""
@@ -259,26 +255,16 @@ async def gather_transaction(gathering: Gathering, intent: SignTransactionIntent
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
-    transaction = await _loaded(
-        (intent.type, False), partial(parse_transaction, intent.type, unsigned, named.party)
-    )
+    transaction = parse_transaction(intent.type, unsigned, named.party)
+    if transaction.valid_on_every_chain and not gathering.transactions.legacy_without_chain_id:
+        raise unparsable(
+            "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
+            "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
+        )
     interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
-    seen = await _loaded((intent.type, bool(interfaces)), partial(transaction.describe, interfaces))
+    seen = transaction.describe(interfaces)
     unread = {} if seen.unreadable_call is None else {UNREAD_CALL: True}
     return TransactionToSign(named, transaction, {**named.keywords, **seen.keywords, **unread})
-
-
-async def _loaded(libraries: tuple[TransactionType, bool], read: Callable[[], ReadT]) -> ReadT:
-    """What `read` returns. The first time that it needs these libraries (of the chain; of its interfaces), loading
-    them can take a second: that is done in a thread, so that nobody else waits."""
-    if libraries in _LOADED:
-        return read()
-    found = await asyncio.to_thread(read)
-    _LOADED.add(libraries)
-    return found
-
-
-_LOADED: set[tuple[TransactionType, bool]] = set()
 
 
 _INTERFACES: Final = {
@@ -288,29 +274,25 @@ _INTERFACES: Final = {
 """Chains whose contracts can have an interface on record."""
 
 
-async def _interfaces(gathering: Gathering, kind: TransactionType, contracts: Sequence[str]) -> Mapping[str, str]:
-    """The texts of the interfaces that the organization has of these contracts, by address."""
+async def _interfaces(
+    gathering: Gathering, kind: TransactionType, contracts: Sequence[str]
+) -> Mapping[str, ContractInterface]:
+    """The interfaces that the organization has of these contracts, by address."""
     organization, interface_type = gathering.organization, _INTERFACES.get(kind)
     if interface_type is None:
         return {}
     ids = {
-        address: organization.interface_of_contract.get(contract_key(interface_type, address))
+        id_: address
         for address in contracts
+        if (id_ := organization.interface_of_contract.get(contract_key(interface_type, address))) is not None
     }
-    wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
-    missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
-    if missing:
-        _TEXTS.update(await gathering.store.interface_texts_of(organization.id, missing))
-    texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
-    while len(_TEXTS) > TEXTS_KEPT:
-        _TEXTS.popitem(last=False)
-    return texts
-
-
-TEXTS_KEPT: Final = 64
-"""Interfaces that are kept; their texts, at most 400 kilobytes each, never change under one id."""
-
-_TEXTS: OrderedDict[str, str] = OrderedDict()
+    cached = {id_: gathering.cache.interfaces.get(id_) for id_ in ids}
+    missing = [id_ for id_, interface in cached.items() if interface is None]
+    texts = await gathering.store.interface_texts_of(organization.id, missing) if missing else {}
+    for id_, text in texts.items():
+        interface = cached[id_] = read_interface(interface_type, text)
+        gathering.cache.interfaces.put(id_, interface)
+    return {ids[id_]: interface for id_, interface in cached.items() if interface is not None}
 
 
 def transaction_keywords(

@@ -6,9 +6,8 @@ Here: the look-up, and what policies and parsers are told of the key. Not here: 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -21,12 +20,9 @@ from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.organization import Organization, Sealed
 from keystead.pipeline.gathering import Gathering
 from keystead.pipeline.ports import SigningKey
-
-KEYS_KEPT: Final = 4_096
-"""Keys that were named last, sealed as they are stored: about two kilobytes each."""
 
 _ID = re.compile(UUID_PATTERN)
 
@@ -42,25 +38,19 @@ class NamedKey(msgspec.Struct, frozen=True):
 async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
-    An address that several have is that of the oldest; hex and bech32 are the same in either case. Whatever makes a
-    key come, go or look otherwise makes a new version of the organization: what was found is kept for this one.
+    If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Every change of
+    a key makes a new version of the organization, so the cache keeps a key for one version.
     """
     organization = gathering.organization
-    place = (organization.id, organization.version, sign_with)
-    known = _KNOWN.get(place)
-    if known is None:
-        known = _KNOWN[place] = await _found_key(gathering, sign_with)
-        if len(_KNOWN) > KEYS_KEPT:
-            _KNOWN.popitem(last=False)
-    else:
-        _KNOWN.move_to_end(place)
-    return known
+    cached = (organization.id, organization.version, sign_with)
+    named: NamedKey | None = gathering.cache.keys.get(cached)
+    if named is None:
+        named = await _read_key(gathering, sign_with)
+        gathering.cache.keys.put(cached, named)
+    return named
 
 
-_KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
-
-
-async def _found_key(gathering: Gathering, sign_with: str) -> NamedKey:
+async def _read_key(gathering: Gathering, sign_with: str) -> NamedKey:
     organization = gathering.organization
     if _ID.match(sign_with):
         private_key = organization.private_keys.get(sign_with)

@@ -81,4 +81,7 @@ async def _loaded(
 ) -> Any:
     if operation.gather is None:
         return None
-    return await operation.gather(Gathering(organization, environment.store), intent)
+    return await operation.gather(
+        Gathering(organization, environment.store, environment.rules.transactions, environment.signing_cache),
+        intent,
+    )

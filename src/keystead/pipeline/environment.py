@@ -8,6 +8,7 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
+from keystead.pipeline.gathering import SigningCache, TransactionRules
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.store import Store
@@ -22,6 +23,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: Limits
     liveness: Liveness
+    transactions: TransactionRules = TransactionRules()
     approvals_last_ms: int = 24 * 3_600_000
     fail_closed: bool = False
 
@@ -35,3 +37,4 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     catalogue: Catalogue
     rules: Rules
+    signing_cache: SigningCache

@@ -7,13 +7,15 @@ Here: the reads that it has, as a protocol, and what its `gather` function gets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from keystead.api.bounded_cache import BoundedCache
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import Organization, Sealed
+from keystead.organizations.organization import Organization, Sealed, Version
 
 
 class AttachmentReads(Protocol):
@@ -52,8 +54,36 @@ class AttachmentReads(Protocol):
         ...
 
 
+class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for transactions.
+
+    `legacy_without_chain_id`: legacy Ethereum transactions that name no chain, and so are valid on every chain, are
+    signed.
+    """
+
+    legacy_without_chain_id: bool = False
+
+
+class SigningCache(msgspec.Struct, frozen=True):
+    """What signatures look up again and again. Each is bounded by bytes and belongs to the service.
+
+    `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
+    organization, version of the organization and the text itself.
+    """
+
+    interfaces: BoundedCache[str, ContractInterface]
+    keys: BoundedCache[tuple[str, Version, str], Any]
+
+    @staticmethod
+    def of_bytes(bytes_max: int) -> SigningCache:
+        """Half of the bytes are for each."""
+        return SigningCache(BoundedCache(bytes_max // 2), BoundedCache(bytes_max // 2))
+
+
 class Gathering(msgspec.Struct, frozen=True):
     """What a `gather` function may look at. `store` has everything that led to this version, and maybe more."""
 
     organization: Organization
     store: AttachmentReads
+    transactions: TransactionRules
+    cache: SigningCache

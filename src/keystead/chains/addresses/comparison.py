@@ -1,8 +1,8 @@
 """Which texts name one destination: what policies compare in place of addresses.
 
 Here: a Bitcoin address is the script that it pays to, so that it equals the address of that script on another
-network; a TON address is its account; hex and bech32 are the same in either case. Not here: other destinations of the
-same key, which differ.
+network; a TON address is its account; hex and bech32 are the same in either case. Not here: other destinations of
+the same key, which differ.
 """
 
 from __future__ import annotations

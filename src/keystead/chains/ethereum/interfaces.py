@@ -22,12 +22,14 @@ from keystead.chains.ethereum.abi import (
     split_dimensions,
     tuple_of,
 )
-from keystead.chains.ethereum.envelope import SELECTOR_BYTES, hex_text
 from keystead.chains.interface_text import read_json, refused_interface
 from keystead.primitives.keccak import keccak256
 
 ENTRIES_MAX: Final = 5_000
 """Functions, events and so on of one ABI. Compiled contracts have some hundreds at most."""
+
+SELECTOR_BYTES: Final = 4
+"""The first four bytes of calldata name the function: keccak-256 of its signature."""
 
 _WHAT = "an Ethereum ABI"
 
@@ -124,7 +126,7 @@ class ContractAbi:
             return None
         return {
             "function_name": function.name,
-            "function_signature": hex_text(selector),
+            "function_signature": "0x" + selector.hex(),
             "contract_call_args": {
                 parameter.name: value
                 for parameter, value in zip(function.inputs, values, strict=True)
