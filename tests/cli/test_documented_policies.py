@@ -11,15 +11,15 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.operations import CATALOGUE
-from keystead.policies.expression import compile_expression
-from keystead.policies.hearing import Outcome
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.policy import compile_policy
+from keystead.policies.policy import check_policy
+from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
-from keystead.policies.stage import WrittenPolicy
+from keystead.policies.testing.organization import PolicyTable
+from keystead.policies.testing.schema import read
 from keystead.policies.types import ListOf, MapOf, StructOf, Type
-from keystead.policies.written import read
 from keystead.server.settings import NAMES
+from tests.support.policy_fixtures import compiled, policy
 from tests.support.terminal import Terminal
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
@@ -45,7 +45,7 @@ def test_the_example_prints_what_it_says(
 
 @pytest.mark.parametrize(("clause", "text"), EXPRESSIONS)
 def test_expressions_can_be_read(clause: Clause, text: str) -> None:
-    compile_expression(text.strip(), clause)
+    compiled(text.strip(), clause)
 
 
 def test_there_are_expressions_of_every_clause() -> None:
@@ -54,8 +54,8 @@ def test_there_are_expressions_of_every_clause() -> None:
 
 def test_the_example_of_a_policy_is_one() -> None:
     (text, *_) = [text for word, text in FENCED.findall(PAGE) if word == "json"]
-    written = read(msgspec.json.decode(text), WrittenPolicy, "the example")
-    compile_policy(written.effect, written.consensus, written.condition, written.time)
+    written = read(msgspec.json.decode(text), PolicyTable, "the example")
+    check_policy(policy(written.effect, written.condition, written.consensus, written.time))
     assert written.effect is Effect.ALLOW
 
 
@@ -102,7 +102,7 @@ def test_the_table_of_parameters() -> None:
 
 
 def test_the_table_of_outcomes() -> None:
-    assert set(re.findall(r"^\| `(OUTCOME_\w+)` \|", PAGE, re.MULTILINE)) == set(Outcome)
+    assert set(re.findall(r"^\| `(OUTCOME_\w+)` \|", PAGE, re.MULTILINE)) == set(EvaluationOutcome)
 
 
 def test_what_has_no_kind_is_named() -> None:

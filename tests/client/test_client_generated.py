@@ -7,7 +7,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ from keystead import AsyncClient, Client, Submitted
 from keystead.api import records
 from keystead.api.catalogue import Catalogue, Operation
 from keystead.api.enums import Curve
-from keystead.api.parameters import Asked, Pagination, QueryRequest
+from keystead.api.parameters import Asked, NotSupported, Pagination, QueryRequest
 from keystead.api.records import Wire
 from keystead.client import shapes
 from keystead.client.base import BaseClient
@@ -62,7 +62,12 @@ def test_they_are_formatted() -> None:
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_every_operation_is_a_method(operation: Operation, kind: type) -> None:
     method = getattr(kind, operation.name)
-    asked = {field.name: field for field in msgspec.structs.fields(operation.request_structs[0])}
+    hints = get_type_hints(operation.request_structs[0], include_extras=True)
+    asked = {
+        field.name: field
+        for field in msgspec.structs.fields(operation.request_structs[0])
+        if hints[field.name] != NotSupported | None
+    }
     parameters = inspect.signature(method).parameters
     assert set(parameters) >= {"self", "organization_id", *asked}
     for name, field in asked.items():

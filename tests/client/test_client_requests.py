@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,6 +48,27 @@ def test_a_query(driven: Make) -> None:
     }
     assert request.headers["X-Client-Version"] == request.headers["User-Agent"] == f"keystead-python/{VERSION}"
     assert request.headers["Content-Type"] == "application/json"
+
+
+def create_wallet(client: Any, accounts: list[Any]) -> Any:
+    return client.create_wallet(wallet_name="w", accounts=accounts)
+
+
+def test_objects_in_snake_case_go_out_as_the_wire_spells_them(driven: Make) -> None:
+    """Records of the client, dicts in either spelling, and dicts within dicts, are the same bytes."""
+    account = {"curve": Curve.SECP256K1, "path": ETHEREUM.path, "address_format": AddressFormat.ETHEREUM}
+    spellings: list[list[Any]] = [
+        [ETHEREUM],
+        [account | {"path_format": PathFormat.BIP32}],
+        [account | {"pathFormat": "PATH_FORMAT_BIP32"}],
+    ]
+    sent = []
+    for accounts in spellings:
+        server = StandIn(ok(activity()))
+        driven(server).call(partial(create_wallet, accounts=accounts))
+        sent.append(json.loads(server.requests[0].content)["parameters"])
+    assert sent[0] == sent[1] == sent[2]
+    assert sent[0]["accounts"][0]["pathFormat"] == "PATH_FORMAT_BIP32"
 
 
 def test_a_submission(driven: Make) -> None:

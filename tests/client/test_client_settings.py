@@ -11,9 +11,22 @@ from typing import Any
 import httpx
 import pytest
 
-from keystead import ApiKeyStamper, AsyncClient, CallbackStamper, Client, StampScheme, UsageError, generate_api_key
+import keystead
+from keystead import (
+    ApiKeyStamper,
+    AsyncClient,
+    CallbackStamper,
+    Client,
+    ConnectionFailed,
+    Retries,
+    StampScheme,
+    UsageError,
+    generate_api_key,
+)
+from keystead.api import enums
 from keystead.api.enums import ApiKeyCurve
 from keystead.client.credentials import Credentials
+from tests.conftest import LiveServer
 from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION
 
 Kind = type[Client] | type[AsyncClient]
@@ -106,14 +119,14 @@ OTHER_KEY = generate_api_key(seed=b"another")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"base_url": "localhost:8080"}, "base URL must be like"),
-        ({"base_url": "ftp://localhost"}, "base URL must be like"),
-        ({"base_url": "http://"}, "base URL must be like"),
+        ({"base_url": "localhost:8080"}, "base_url must be like"),
+        ({"base_url": "ftp://localhost"}, "base_url must be like"),
+        ({"base_url": "http://"}, "base_url must be like"),
         ({"base_url": "http://u:hidden@localhost"}, "no user, password"),
         ({"base_url": "http://localhost?x=1"}, "query or fragment"),
-        ({"base_url": "http://localhost:port"}, "base URL is none"),
-        ({"base_url": "http://[::1"}, "base URL is none"),
-        ({"organization_id": ""}, "organization id is needed"),
+        ({"base_url": "http://localhost:port"}, "base_url is not a valid URL"),
+        ({"base_url": "http://[::1"}, "base_url is not a valid URL"),
+        ({"organization_id": ""}, "organization_id is missing"),
         ({"api_public_key": "zz"}, "not hex"),
         ({"api_private_key": "zz"}, "not hex"),
         ({"api_private_key": KEY.private_key + "00"}, "32 bytes"),
@@ -201,3 +214,33 @@ def test_closing_async() -> None:
             assert not theirs.is_closed
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
+    variable: str, live: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")  # where nothing listens
+    keys = (live.api_public_key, live.api_private_key, live.organization_id)
+    for host in ("localhost", "127.0.0.1"):
+        base_url = live.base_url.replace("localhost", host)
+        with Client(base_url, *keys, retries=Retries(tries=1)) as client:
+            assert client.whoami().organization_id == live.organization_id
+
+        async def asked(base_url: str = base_url) -> str:
+            async with AsyncClient(base_url, *keys, retries=Retries(tries=1)) as client:
+                return (await client.whoami()).organization_id
+
+        assert asyncio.run(asked()) == live.organization_id
+    elsewhere = Client("http://keystead.test", *keys, retries=Retries(tries=1))
+    with pytest.raises(ConnectionFailed):
+        elsewhere.whoami()
+
+
+def test_every_enumeration_of_the_wire_can_be_imported_from_the_package() -> None:
+    kinds = [kind for kind in vars(enums).values() if isinstance(kind, type)]
+    names = [kind.__name__ for kind in kinds if kind.__module__ == enums.__name__]
+    assert names
+    for name in names:
+        assert getattr(keystead, name) is getattr(enums, name)
+        assert name in keystead.__all__

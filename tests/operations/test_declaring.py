@@ -15,7 +15,7 @@ from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import ActivityOperation, Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
-from keystead.policies.situations import situations
+from keystead.policies.activity_shapes import situations
 
 
 class DrillIntent(Asked, frozen=True):

@@ -195,7 +195,7 @@ CASES = [
     Case("18", R18, payload(), EXPLICIT),
     Case("18", R18, permit(TOKEN), OK, "typed data"),
     Case("18", R18, payload(hashed="SHA256"), OK, "hashed"),
-    Case("18", R18, payload(), OK, "the older type is a hole", "P1", older=True),
+    Case("18", R18, payload(), EXPLICIT, "the older type", "P1", older=True),
     Case("18", R18, ethereum(), OK, "a transaction"),
     Case("26", R26, tempo((CALLED, ERC20_ISH)), OK),
     Case("26", R26, tempo((CALLED, ERC20_ISH), (OTHER, b"")), IMPLICIT, "another contract too"),

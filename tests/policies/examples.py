@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from keystead.api.records import Policy
 from keystead.organizations.organization import RootQuorum
-from keystead.policies.facts import Approval
-from keystead.policies.hearing import Outcome
-from keystead.policies.judgement import Verdict, judge
-from keystead.policies.policy import CompiledPolicy
-from tests.support.policy_fixtures import NOW, ONE_ROOT, allow, facts
+from keystead.policies.authorize import Verdict, authorize
+from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.policies.request import Approval
+from tests.support.policy_fixtures import NOW, ONE_ROOT, allow, request
 
 OK, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
 IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT
-ERROR, INACTIVE = Outcome.ERROR, Outcome.TIME_INACTIVE
+ERROR, INACTIVE = EvaluationOutcome.ERROR, EvaluationOutcome.TIME_INACTIVE
 
 SIGN, SIGN_V1 = "SIGN_TRANSACTION_V2", "SIGN_TRANSACTION"
 RAW, RAW_V1 = "SIGN_RAW_PAYLOAD_V2", "SIGN_RAW_PAYLOAD"
@@ -30,11 +30,11 @@ class Case:
     """`says`: what the first policy said, where the row tells."""
 
     row: int
-    policies: Sequence[CompiledPolicy]
+    policies: Sequence[Policy]
     by: str | Sequence[str | Approval]
     activity: str
     expected: Verdict
-    says: Outcome | None = None
+    says: EvaluationOutcome | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     resources: Mapping[str, Any] = field(default_factory=dict)
     owner: str | None = None
@@ -47,8 +47,8 @@ class Case:
         return f"{self.row}-{by}-{self.activity}-{self.note or self.expected.name}"
 
     def check(self) -> None:
-        judgement = judge(
-            facts(
+        decision = authorize(
+            *request(
                 self.by,
                 self.activity,
                 self.policies,
@@ -59,6 +59,6 @@ class Case:
                 now=self.now,
             )
         )
-        assert judgement.verdict is self.expected, judgement
+        assert decision.verdict is self.expected, decision
         if self.says is not None:
-            assert judgement.evaluations[0].outcome is self.says
+            assert decision.evaluations[0].outcome is self.says

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.expression import compile_expression
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import ExpressionRefused
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from tests.support.policy_fixtures import compiled
 
 CONDITION, CONSENSUS, TIME = Clause.CONDITION, Clause.CONSENSUS, Clause.TIME
 
@@ -51,7 +51,7 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("clause", "text"), ACCEPTED)
 def test_accepted(clause: Clause, text: str) -> None:
-    compile_expression(text, clause)
+    compiled(text, clause)
 
 
 REFUSED = [
@@ -119,7 +119,7 @@ REFUSED = [
 @pytest.mark.parametrize(("clause", "text", "column", "reason"), REFUSED)
 def test_refused(clause: Clause, text: str, column: int, reason: str) -> None:
     with pytest.raises(ExpressionRefused) as refused:
-        compile_expression(text, clause)
+        compiled(text, clause)
     assert refused.value.reason.startswith("Expression cannot be evaluated: ")
     assert reason in refused.value.reason
     assert refused.value.place == (1, column)
@@ -128,8 +128,8 @@ def test_refused(clause: Clause, text: str, column: int, reason: str) -> None:
 SCALARS = {
     Scalar.BOOL: "{}",
     Scalar.INT: "{} >= 0",
-    Scalar.UINT: "{} >= 0",
     Scalar.STRING: "{} != ''",
+    Scalar.ACTIVITY_TYPE: "{} != ''",
     Scalar.HEX: "{} != ''",
     Scalar.ADDRESS: "{} != ''",
     Scalar.NUMERAL: "{} == '1'",
@@ -161,4 +161,4 @@ def paths(path: str, kind: Type) -> list[str]:
     ],
 )
 def test_every_field_can_be_used(clause: Clause, text: str) -> None:
-    compile_expression(text, clause)
+    compiled(text, clause)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.judgement import Verdict, eligible_voters, judge, may_vote
-from tests.support.policy_fixtures import ANA, BEN, CY, allow, facts, user
+from keystead.policies.authorize import Verdict, authorize, may_vote
+from tests.support.policy_fixtures import ANA, BEN, CY, allow, request, user, voters
 
 HOUSE = {each.user_id: each for each in (ANA, BEN, CY, user("R"))}
 
@@ -50,10 +50,10 @@ HOUSE = {each.user_id: each for each in (ANA, BEN, CY, user("R"))}
 )
 def test_counted(consensus: str, counted: str) -> None:
     policies = [allow("activity.action == 'DELETE'", consensus)]
-    asked = facts("C", "DELETE_USERS", policies, users=HOUSE)
-    assert eligible_voters(asked) == set(counted) | {"R"}
+    asked = request("C", "DELETE_USERS", policies, users=HOUSE)
+    assert voters(asked) == set(counted) | {"R"}
     for user_id in HOUSE:
-        assert may_vote(asked, user_id) is (user_id in counted or user_id == "R")
+        assert may_vote(*asked, user_id) is (user_id in counted or user_id == "R")
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_counted(consensus: str, counted: str) -> None:
     ["activity.action == 'CREATE'", "wallet.id == 'W1'"],
 )
 def test_a_policy_about_something_else_counts_nobody(condition: str) -> None:
-    asked = facts("A", "DELETE_USERS", [allow(condition, "approvers.count() >= 2")])
-    assert eligible_voters(asked) == {"R"}
+    asked = request("A", "DELETE_USERS", [allow(condition, "approvers.count() >= 2")])
+    assert voters(asked) == {"R"}
 
 
 def test_an_expired_key_could_not_approve() -> None:
     policies = [allow(consensus="credentials.any(c, c.id == 'key-E') && approvers.count() >= 2")]
     for expires, expected in ((None, Verdict.NEEDS_CONSENSUS), ("60", Verdict.DENY_IMPLICIT)):
         users = {**HOUSE, "E": user("E", expires=expires)}
-        assert judge(facts("A", "DELETE_USERS", policies, users=users)).verdict is expected
+        assert authorize(*request("A", "DELETE_USERS", policies, users=users)).verdict is expected
 
 
 def test_who_counts_for_a_second_policy_may_vote_too() -> None:
@@ -77,14 +77,14 @@ def test_who_counts_for_a_second_policy_may_vote_too() -> None:
         allow(consensus="approvers.filter(u, u.tags.contains('OPS')).count() >= 2"),
         allow(consensus="approvers.any(u, u.id == 'C')"),
     ]
-    assert judge(facts("A", "DELETE_USERS", policies)).policy_ids == ("P0",)
-    assert eligible_voters(facts("A", "DELETE_USERS", policies)) == {"A", "B", "C", "R"}
-    assert judge(facts(("A", "C"), "DELETE_USERS", policies)).policy_ids == ("P1",)
+    assert authorize(*request("A", "DELETE_USERS", policies)).policy_ids == ("P0",)
+    assert voters(request("A", "DELETE_USERS", policies)) == {"A", "B", "C", "R"}
+    assert authorize(*request(("A", "C"), "DELETE_USERS", policies)).policy_ids == ("P1",)
 
 
 def test_many_users() -> None:
     users = {f"U{number}": user(f"U{number}", "OPS") for number in range(5000)}
     consensus = "approvers.filter(u, u.tags.contains('OPS')).count() >= 2 && approvers.all(u, u.alias != 'x')"
-    asked = facts("U7", "DELETE_USERS", [allow(consensus=consensus)], users=users)
-    assert judge(asked).verdict is Verdict.NEEDS_CONSENSUS
-    assert len(eligible_voters(asked)) == 5001
+    asked = request("U7", "DELETE_USERS", [allow(consensus=consensus)], users=users)
+    assert authorize(*asked).verdict is Verdict.NEEDS_CONSENSUS
+    assert len(voters(asked)) == 5000

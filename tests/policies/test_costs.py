@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.expression import compile_expression
-from keystead.policies.frame import STEPS_MAX, EvaluationError
-from keystead.policies.namespaces import Clause
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, EvaluationError
 from tests.support.hanging import not_hanging
+from tests.support.policy_fixtures import compiled, value_of
 
 MANY = [{"id": str(number), "imported": True} for number in range(1000)]
 LONG = "0x" + "aB" * 500_000
@@ -55,21 +54,21 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
     ],
 )
 def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
-    expression = compile_expression(text, Clause.CONDITION)
+    expression = compiled(text)
     with not_hanging():
-        error = expression.evaluate(values)
+        error = expression.evaluate(EvaluationContext(values))
     assert isinstance(error, EvaluationError)
     assert "steps" in error.reason
+    assert error.unreadable
 
 
 def test_a_number_of_a_million_digits_is_not_read() -> None:
     values = {"eth": {"eip_712": {"message": {"a": "9" * 1_000_000}}}}
     with not_hanging():
-        error = compile_expression("eth.eip_712.message['a'] > 5", Clause.CONDITION).evaluate(values)
+        error = value_of("eth.eip_712.message['a'] > 5", values)
     assert isinstance(error, EvaluationError)
 
 
 def test_ordinary_work_stays_far_below_the_limit() -> None:
-    expression = compile_expression("wallets.all(w, w.id != 'x' && w.imported)", Clause.CONDITION)
-    assert expression.evaluate({"wallets": MANY * 10}) is True
+    assert value_of("wallets.all(w, w.id != 'x' && w.imported)", {"wallets": MANY * 10}) is True
     assert STEPS_MAX == 100_000

@@ -1,17 +1,17 @@
-"""How a judgement reads on the wire."""
+"""How a decision reads on the wire."""
 
 from __future__ import annotations
 
+from keystead.policies.authorize import authorize
 from keystead.policies.denial import denied
-from keystead.policies.judgement import judge
-from tests.support.policy_fixtures import allow, deny, facts
+from tests.support.policy_fixtures import allow, deny, request
 
 FAILING = "wallet.id == 'W1'"
 
 
 def test_the_refusal_on_the_wire() -> None:
-    judgement = judge(facts("A", "DELETE_USERS", [allow("false"), allow(FAILING)]))
-    refusal = denied(judgement, "ACTIVITY_TYPE_DELETE_USERS", "X")
+    decision = authorize(*request("A", "DELETE_USERS", [allow("false"), allow(FAILING)]))
+    refusal = denied(decision, "ACTIVITY_TYPE_DELETE_USERS", "X")
     assert (refusal.http_status, refusal.grpc_code, refusal.machine_code) == (403, 7, "")
     assert refusal.details == [
         {
@@ -24,6 +24,6 @@ def test_the_refusal_on_the_wire() -> None:
             ],
         }
     ]
-    judgement = judge(facts("A", "DELETE_USERS", [deny(), allow(), deny()]))
-    (detail,) = denied(judgement, "ACTIVITY_TYPE_DELETE_USERS", "X").details or []
+    decision = authorize(*request("A", "DELETE_USERS", [deny(), allow(), deny()]))
+    (detail,) = denied(decision, "ACTIVITY_TYPE_DELETE_USERS", "X").details or []
     assert detail["message"] == "The following policies denied this action: P0, P2"

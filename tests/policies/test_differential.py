@@ -1,4 +1,4 @@
-"""The evaluator against the interpreter that reads the rules aloud, and the judgement against its own rules."""
+"""The evaluator against the interpreter that reads the rules aloud, and the decision against its own rules."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keystead.policies.expression import Expression
-from keystead.policies.frame import EvaluationError, Frame
+from keystead.policies.authorize import Verdict, authorize
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
-from keystead.policies.judgement import Verdict, judge
 from keystead.policies.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS
-from tests.support.expression_generator import Writer, request
-from tests.support.naive_evaluator import interpreted
-from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, deny, facts, is_user
+from tests.support.expression_generator import Writer, random_values
+from tests.support.naive_evaluator import interpreted, interpreted_three_valued
+from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, compiled, deny, is_user, request
 
 
 @settings(max_examples=400, deadline=None)
-@given(seed=st.integers(0, 2**64), depth=st.integers(0, 4))
-def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None:
+@given(seed=st.integers(0, 2**64), depth=st.integers(0, 4), all_versions=st.booleans())
+def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int, all_versions: bool) -> None:
     chance = Random(seed)
     text = Writer(chance).condition(depth)
-    expression = Expression(text, Clause.CONDITION)
+    expression, tree = compiled(text, all_versions=all_versions), parse(text)
     for _ in range(5):
-        values = request(chance)
-        value = expression.evaluate(values)
+        values = random_values(chance)
+        value = expression.evaluate(EvaluationContext(values))
         found = None if isinstance(value, EvaluationError) else value
-        assert found is interpreted(parse(text), Clause.CONDITION, values), (text, values, value)
+        expected = interpreted(tree, Clause.CONDITION, values, all_versions=all_versions)
+        assert found is expected, (text, values, value)
+        three_valued = expression.evaluate_three_valued(EvaluationContext(values))
+        slowly = interpreted_three_valued(tree, Clause.CONDITION, values, all_versions=all_versions)
+        assert three_valued == slowly, (text, values, three_valued)
         if found is not None:
-            assert expression.weigh_in(Frame(values)) is found
+            assert three_valued == (found, False)
 
 
 CONDITIONS = {"true": True, "activity.action == 'SIGN'": False, "wallet.id == 'W1'": None}
@@ -145,13 +148,13 @@ written = st.tuples(
     owner=st.sampled_from(["A", "C", "R1", None]),
     closed=st.booleans(),
 )
-def test_the_judgement_agrees_with_its_rules(
+def test_the_decision_agrees_with_its_rules(
     policies: list[Written], by: list[str], activity: str, owner: str | None, closed: bool
 ) -> None:
-    compiled = [
+    written_policies = [
         (allow if is_allow else deny)(condition, spelled(consensus), time)
         for is_allow, condition, consensus, time in policies
     ]
-    asked = facts(by, activity, compiled, owner=owner, quorum=TWO_OF_THREE, fail_closed=closed)
+    asked = request(by, activity, written_policies, owner=owner, quorum=TWO_OF_THREE, fail_closed=closed)
     expected = read_aloud(policies, by, activity, owner, TWO_OF_THREE.user_ids, closed)
-    assert judge(asked).verdict is expected
+    assert authorize(*asked).verdict is expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.hearing import Outcome
+from keystead.policies.policy_evaluation import EvaluationOutcome
 from tests.policies.examples import ALLOW_SIGN, ERROR, EXPLICIT, IMPLICIT, OK, RAW, RAW_V1, SIGN, Case
 from tests.support.policy_fixtures import allow, deny
 
@@ -109,8 +109,8 @@ CASES = [
         )
         for policies, calls, expected, says in (
             (R16, [BATCH, BATCH], OK, None),
-            (R16, [BATCH, BATCH, BATCH], IMPLICIT, Outcome.DENY_IMPLICIT),
-            (R16, [BATCH, ("0xabc0", 1)], IMPLICIT, Outcome.DENY_IMPLICIT),
+            (R16, [BATCH, BATCH, BATCH], IMPLICIT, EvaluationOutcome.DENY_IMPLICIT),
+            (R16, [BATCH, ("0xabc0", 1)], IMPLICIT, EvaluationOutcome.DENY_IMPLICIT),
             (R16_NAMES, [BATCH, BATCH], IMPLICIT, ERROR),
         )
     ),
@@ -127,7 +127,7 @@ CASES = [
     Case(18, R18, "A", RAW, EXPLICIT, params=NO_OP),
     Case(18, R18, "A", RAW, OK, params={**NO_OP, "encoding": EIP712}, note="typed data"),
     Case(18, R18, "A", RAW, OK, params={**NO_OP, "hash_function": "HASH_FUNCTION_SHA256"}, note="hashed"),
-    Case(18, R18, "A", RAW_V1, OK, params=NO_OP, note="the older type is a hole"),
+    Case(18, R18, "A", RAW_V1, EXPLICIT, params=NO_OP, note="the older type"),
     Case(18, R18, "A", SIGN, OK, ERROR, params=TYPE_ETHEREUM),
     Case(19, R19, "A", SIGN, OK, resources=solana([{"to": "R"}])),
     Case(19, R19, "A", SIGN, IMPLICIT, resources=solana([{"to": "R"}, {"to": "R"}]), note="two"),

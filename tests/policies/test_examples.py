@@ -8,11 +8,11 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
-from keystead.policies.facts import Approval
-from keystead.policies.hearing import Outcome
-from keystead.policies.policy import compile_policy
+from keystead.policies.policy import check_policy
+from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.policies.request import Approval
 from tests.policies.examples import ALLOW_SIGN, CN, ERROR, EXPLICIT, IMPLICIT, INACTIVE, OK, SIGN, SIGN_V1, Case
-from tests.support.policy_fixtures import TWO_OF_THREE, allow, deny, is_user, passkey
+from tests.support.policy_fixtures import TWO_OF_THREE, allow, deny, is_user, passkey, policy
 
 
 def secret(kind: str) -> dict[str, Any]:
@@ -85,10 +85,10 @@ CASES = [
     Case(2, R2, "B", "CREATE_USERS_V4", OK),
     Case(2, R2, "B", "CREATE_USER_TAG", OK),
     Case(2, R2, "C", "CREATE_USERS_V4", IMPLICIT),
-    Case(3, R3, "A", "CREATE_POLICY_V3", CN, Outcome.REQUIRES_CONSENSUS),
+    Case(3, R3, "A", "CREATE_POLICY_V3", CN, EvaluationOutcome.REQUIRES_CONSENSUS),
     Case(3, R3, ("A", "A"), "CREATE_POLICY_V3", CN),
     Case(3, R3, ("A", "B"), "CREATE_POLICY_V3", OK),
-    Case(3, R3, "C", "CREATE_POLICY_V3", IMPLICIT, Outcome.DENY_IMPLICIT),
+    Case(3, R3, "C", "CREATE_POLICY_V3", IMPLICIT, EvaluationOutcome.DENY_IMPLICIT),
     Case(4, R4, "A", "CREATE_POLICY_V3", CN),
     Case(4, R4, ("A", "B"), "CREATE_POLICY_V3", OK),
     Case(5, R5, "C", "CREATE_POLICY_V3", CN),
@@ -109,7 +109,7 @@ CASES = [
     Case(9, R9, "A", SIGN, CN, note="her passkey could still approve"),
     Case(9, R9, "C", SIGN, IMPLICIT, note="he has no passkey"),
     Case(10, R10, "A", SIGN, OK, resources={"wallet": {"id": "W1"}}),
-    Case(10, R10, "A", SIGN, IMPLICIT, Outcome.DENY_IMPLICIT, resources={"wallet": {"id": "W2"}}),
+    Case(10, R10, "A", SIGN, IMPLICIT, EvaluationOutcome.DENY_IMPLICIT, resources={"wallet": {"id": "W2"}}),
     Case(10, R10, "A", SIGN, IMPLICIT, ERROR, resources={"private_key": {"id": "P1"}}),
     Case(11, R11, "A", SIGN, IMPLICIT, ERROR, resources={"wallet": {"id": "W1"}}),
     Case(11, R11, "A", SIGN, IMPLICIT, ERROR, resources={"private_key": {"id": "P1"}}),
@@ -145,7 +145,7 @@ CASES = [
     Case(33, [], "A", SIGN, IMPLICIT, quorum=TWO_OF_THREE),
     Case(34, R34, "R1", SIGN, OK, quorum=TWO_OF_THREE),
     Case(34, R34, "R2", SIGN, CN, quorum=TWO_OF_THREE),
-    Case(35, R7, "R1", SIGN, CN, Outcome.DENY_EXPLICIT, quorum=TWO_OF_THREE),
+    Case(35, R7, "R1", SIGN, CN, EvaluationOutcome.DENY_EXPLICIT, quorum=TWO_OF_THREE),
     Case(35, R7, ("R1", "R2"), SIGN, OK, quorum=TWO_OF_THREE),
     Case(36, R36, "A", "CREATE_SUB_ORGANIZATION_V8", OK),
     Case(36, R36, "A", "UPDATE_ORGANIZATION_NAME", IMPLICIT),
@@ -184,14 +184,14 @@ def test_no_row_is_missing() -> None:
 )
 def test_refused_at_creation(row: int, consensus: str, condition: str, time: str, clause: str, reason: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        compile_policy(Effect.ALLOW, consensus, condition, time)
+        check_policy(policy(Effect.ALLOW, condition, consensus, time))
     assert refused.value.message.startswith(f"invalid policy {clause}: ")
     assert reason in refused.value.message
 
 
 def test_the_documented_text_of_an_unknown_field() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        compile_policy(Effect.ALLOW, condition="eth.tx.foo == 1")
+        check_policy(policy(Effect.ALLOW, "eth.tx.foo == 1"))
     assert refused.value.message.startswith(
         "invalid policy condition: Expression cannot be evaluated: field does not exist: eth.tx.foo"
     )

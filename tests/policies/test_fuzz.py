@@ -11,12 +11,13 @@ from random import Random
 
 import pytest
 
-from keystead.policies.expression import Expression
+from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.grammar import LENGTH_MAX
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
-from tests.support.expression_generator import request, scribble
+from tests.support.expression_generator import random_values, scribble
 from tests.support.hanging import not_hanging
+from tests.support.policy_fixtures import compiled
 
 INPUTS = int(os.environ.get("KEYSTEAD_FUZZ_INPUTS", "2000"))
 SEED = int(os.environ.get("KEYSTEAD_FUZZ_SEED", "0"))
@@ -24,7 +25,7 @@ SEED = int(os.environ.get("KEYSTEAD_FUZZ_SEED", "0"))
 APPROVERS = [{"id": "A", "tags": ("OPS",), "email": "", "alias": "a"}]
 VALUES = {
     Clause.CONSENSUS: {"approvers": APPROVERS, "credentials": []},
-    Clause.CONDITION: request(Random(1)),
+    Clause.CONDITION: random_values(Random(1)),
     Clause.TIME: {"time": {"now": 1_788_955_200_000_000_000}},
 }
 
@@ -32,14 +33,14 @@ VALUES = {
 def outcome(text: str, clause: Clause) -> str:
     """What became of a text. Anything but a refusal or a value escapes, and fails the test."""
     try:
-        expression = Expression(text, clause)
+        expression = compiled(text, clause)
     except ExpressionRefused as refused:
         lines = text.split("\n")
         assert refused.reason
         assert 1 <= refused.place.line <= len(lines)
         assert 1 <= refused.place.column <= len(lines[refused.place.line - 1]) + 1
         return "refused"
-    return f"evaluated: {type(expression.evaluate(VALUES[clause])).__name__}"
+    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]))).__name__}"
 
 
 def test_scribbles() -> None:

@@ -89,7 +89,7 @@ def shape(node: Node) -> str:
         ("Timestamp == 1", "(Timestamp == 1)"),
         ("true != false", "(True != False)"),
         ("truely == inner", "(truely == inner)"),
-        (f"x == {2**127 - 1}", f"(x == {2**127 - 1})"),
+        (f"x == {2**256 - 1}", f"(x == {2**256 - 1})"),
     ],
 )
 def test_shape(text: str, expected: str) -> None:
@@ -150,7 +150,7 @@ REFUSED = [
     Refused("a\u00a0== 1", 1, 2, "unexpected '\\xa0'"),
     Refused("\u0430ctivity == 1", 1, 1, "unexpected 'а'"),
     Refused("a == \u0661", 1, 6, "unexpected '١'"),
-    Refused(f"a == {2**127}", 1, 6, "beyond the largest integer"),
+    Refused(f"a == {2**256}", 1, 6, "beyond the largest integer"),
     Refused(f"a == {'9' * 9000}", 1, 6, "beyond the largest integer"),
     Refused("a == '" + "x" * LENGTH_MAX + "'", 1, 1, "at most 10000"),
     Refused("(" * 65 + "a" + ")" * 65, 1, 65, "more than 64 levels"),

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from keystead.api.catalogue import activity_kind
 from keystead.api.enums import Effect
 from keystead.api.records import Policy, Timestamp
-from keystead.policies.expression import compile_expression
-from keystead.policies.frame import EvaluationError, Frame
+from keystead.policies.activity_shapes import Situation, situations
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.resources import SUBJECTS
-from keystead.policies.situations import Situation, situations
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.policies.warnings import Survey, is_settled_by_type, unsafe_denials
+from tests.support.policy_fixtures import compiled
 
 
 def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") -> Policy:
@@ -159,7 +160,7 @@ def filled(kind: Type) -> Any:
         case MapOf(value=value):
             return {"key": filled(value)}
         case _:
-            values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.UINT: 7, Scalar.NUMERAL: "7"}
+            values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.NUMERAL: "7"}
             return values.get(kind, "0xab")
 
 
@@ -168,7 +169,7 @@ def request_in(situation: Situation) -> dict[str, Any]:
     activity_type = situation.known["activity.type"]
     values: dict[str, Any] = {}
     put(values, situation.known)
-    params = PARAMS.get(activity_type.removeprefix("ACTIVITY_TYPE_"), {})
+    params = PARAMS.get(activity_kind(activity_type), {})
     values["activity"]["params"] = {name: filled(kind) for name, kind in params.items()} | values["activity"].get(
         "params", {}
     )
@@ -238,9 +239,10 @@ REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(si
 @pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
 def test_as_it_evaluates(condition: str) -> None:
     said = Survey(situations()).of(parse(condition))
-    expression = compile_expression(condition, Clause.CONDITION)
+    expression = compiled(condition)
     for bit, request in REQUESTS:
-        strictly, weighed = expression.evaluate(request), expression.weigh_in(Frame(request))
+        strictly = expression.evaluate(EvaluationContext(request))
+        weighed = expression.evaluate_three_valued(EvaluationContext(request)).value
         assert isinstance(strictly, EvaluationError) == bool(said.fails & bit), request
         assert not said.true & bit or weighed is True, request
         assert not said.false & bit or weighed is False, request

@@ -275,6 +275,7 @@ def a_proof(user: User) -> Proof:
         public_key="cose",
         credential_id=user.authenticators[0].credential_id,
         at_ms=NOW_MS,
+        registered_at_ms=NOW_MS - 1,
         fingerprint="sha256:00",
         identities={"parameters.a[0].oidcToken": OidcClaims(iss="https://i", sub="s\U0001f511", aud="a")},
     )

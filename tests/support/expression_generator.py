@@ -8,8 +8,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-INTEGERS = [0, 1, 2, 5, 44, 2**127 - 1, -(2**127), 2**127, 2**255]
-STRINGS = ["", "a", "b", "SIGN", "0xab", "0xAB", "0xABcd", "12", "-3", "hello", "ab\u00e9"]
+INTEGERS = [0, 1, 2, 5, 44, 2**127 - 1, -(2**127), 2**127, 2**255, 2**256 - 1, 2**400]
+TYPES = ["ACTIVITY_TYPE_A", "ACTIVITY_TYPE_A_V2", "ACTIVITY_TYPE_B"]
+BITCOIN = ["bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "tb1qcr8te4kr609gcawutmrza0j4xv80jy8zmfp6l0"]
+"""One script on two networks."""
+
+STRINGS = ["", "a", "b", "SIGN", "0xab", "0xAB", "0xABcd", "12", "-3", "hello", "ab\u00e9", *BITCOIN]
 _TEXT_PATHS = [
     "activity.type",
     "activity.kind",
@@ -38,7 +42,7 @@ _INT_LISTS = ["wallet_account.path_indexes"]
 
 
 class Writer:
-    """Writes well-typed conditions, most of them about what `request` fills."""
+    """Writes well-typed conditions, most of them about what `random_values` fills."""
 
     def __init__(self, chance: Random) -> None:
         self.chance = chance
@@ -114,6 +118,8 @@ class Writer:
         match self.chance.randrange(6):
             case 0 | 1:
                 return f"{self.text(depth, scope)} {pick(equality)} {self.text(depth, scope)}"
+            case 2 if pick([True, False, False]):
+                return f"activity.type {pick(equality)} '{pick(TYPES)}'"
             case 2:
                 return f"{self.dynamic(scope)} {pick(ordering)} {self.integer(depth, scope)}"
             case 3:
@@ -151,7 +157,7 @@ class _Absent:
     pass
 
 
-def request(chance: Random) -> dict[str, Any]:
+def random_values(chance: Random) -> dict[str, Any]:
     """The values of a request at random; one in a few lacks something or is not what it should be."""
     pick = chance.choice
 
@@ -175,7 +181,7 @@ def request(chance: Random) -> dict[str, Any]:
 
     return struct(
         activity=struct(
-            type=text(),
+            type=pick([text(), pick(TYPES), pick(TYPES)]),
             kind=text(),
             action=some("SIGN"),
             params=some(struct(user_ids=some(chance.choices(STRINGS, k=2)), otp_length=integer())),

@@ -5,8 +5,11 @@ It shares the tree and the tables with the evaluator, and nothing else. It knows
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from btclib.script.script_pub_key import ScriptPubKey
 
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import (
@@ -27,37 +30,55 @@ from keystead.policies.syntax import (
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 
 Typed = tuple[Type, Any]
-TEXTS = (Scalar.STRING, Scalar.HEX, Scalar.ADDRESS)
-INTEGERS = (Scalar.INT, Scalar.UINT)
+TEXTS = (Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS)
 
 
 class Failed(Exception):
-    pass
+    """`unreadable`: the value is there, and is not what the expression needs."""
+
+    def __init__(self, *, unreadable: bool) -> None:
+        super().__init__()
+        self.unreadable = unreadable
 
 
-def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any]) -> bool | None:
+ABSENT, UNREADABLE = partial(Failed, unreadable=False), partial(Failed, unreadable=True)
+
+
+def interpreted(
+    tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False
+) -> bool | None:
     """True, false, or None for an error."""
     try:
-        return truth(Reader(clause, values).read(tree, {}))
+        return truth(Reader(clause, values, all_versions=all_versions).read(tree, {}))
     except Failed:
         return None
 
 
+def interpreted_three_valued(
+    tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False
+) -> tuple[bool | None, bool]:
+    """True, false or unknown in Kleene's logic, and whether something unreadable is in the way."""
+    reader = KleeneReader(clause, values, all_versions=all_versions)
+    try:
+        return truth(reader.read(tree, {})), reader.outweighed
+    except Failed as failed:
+        return None, failed.unreadable or reader.outweighed
+
+
 def truth(typed: Typed) -> bool:
     if not isinstance(typed[1], bool):
-        raise Failed
+        raise UNREADABLE()
     return typed[1]
 
 
 def admitted(kind: Type, value: Any) -> Typed:
     """A value as the table says it is, if it is."""
     if value is None:
-        raise Failed
+        raise ABSENT()
     whole = isinstance(value, int) and not isinstance(value, bool)
     good = {
         Scalar.BOOL: isinstance(value, bool),
-        Scalar.INT: whole and -(2**127) <= value < 2**127,
-        Scalar.UINT: whole and 0 <= value < 2**256,
+        Scalar.INT: whole,
         Scalar.NUMERAL: whole or isinstance(value, str),
         Scalar.DYNAMIC: True,
     }
@@ -70,7 +91,7 @@ def admitted(kind: Type, value: Any) -> Typed:
     else:
         fine = good[kind]
     if not fine:
-        raise Failed
+        raise UNREADABLE()
     return kind, value
 
 
@@ -82,18 +103,31 @@ def is_hex(text: str) -> bool:
     return text[:2] in ("0x", "0X") and all(each in "0123456789abcdefABCDEF" for each in text[2:])
 
 
+def script_or_text(text: str) -> bytes | str:
+    """What a Bitcoin address pays to."""
+    try:
+        return bytes(ScriptPubKey.from_address(text).script)
+    except ValueError:
+        return text
+
+
 def as_number(value: Any) -> int:
     if isinstance(value, str):
         digits = value.removeprefix("-")
-        if not 1 <= len(digits) <= 39 or not all(each in "0123456789" for each in digits):
-            raise Failed
+        if not 1 <= len(digits) <= 600 or not all(each in "0123456789" for each in digits):
+            raise UNREADABLE()
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**127) <= value < 2**127:
-        raise Failed
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UNREADABLE()
     return value
 
 
-def order(left: Typed, right: Typed, *, equality: bool) -> int:
+def kind_of(activity_type: str) -> str:
+    name, separator, version = activity_type.removeprefix("ACTIVITY_TYPE_").rpartition("_V")
+    return name if separator and version.isdigit() else activity_type.removeprefix("ACTIVITY_TYPE_")
+
+
+def order(left: Typed, right: Typed, *, equality: bool, by_kind: bool = False) -> int:
     """Negative, zero or positive, as for a sort; for equality, anything but zero says that they differ."""
     (left_kind, a), (right_kind, b) = left, right
     kinds = {left_kind, right_kind}
@@ -106,8 +140,12 @@ def order(left: Typed, right: Typed, *, equality: bool) -> int:
             return int(a != b)
         return as_number(a) - as_number(b)
     if left_kind in TEXTS:
+        if by_kind and kinds <= {Scalar.STRING, Scalar.ACTIVITY_TYPE} and Scalar.ACTIVITY_TYPE in kinds:
+            a, b = kind_of(a), kind_of(b)
         if Scalar.HEX in kinds or (Scalar.ADDRESS in kinds and is_hex(a) and is_hex(b)):
             a, b = in_either_case(a), in_either_case(b)
+        elif Scalar.ADDRESS in kinds:
+            a, b = script_or_text(a), script_or_text(b)
         return int(a != b)
     return int(a) - int(b)
 
@@ -115,15 +153,29 @@ def order(left: Typed, right: Typed, *, equality: bool) -> int:
 def alike(items: list[Typed]) -> list[Typed]:
     """The items of a list literal: one that is hexadecimal makes all of them so, and so on."""
     kinds = {kind for kind, _ in items}
-    for common in (Scalar.DYNAMIC, Scalar.NUMERAL, Scalar.HEX, Scalar.ADDRESS):
+    for common in (Scalar.DYNAMIC, Scalar.NUMERAL, Scalar.HEX, Scalar.ADDRESS, Scalar.ACTIVITY_TYPE):
         if common in kinds:
             return [(Scalar.DYNAMIC if common is Scalar.NUMERAL else common, value) for _, value in items]
     return items
 
 
 class Reader:
-    def __init__(self, clause: Clause, values: Mapping[str, Any]) -> None:
+    """`all_versions`: activity types compare by kind where that makes the whole true more often. `negations` counts
+    the negations around the node that is read."""
+
+    def __init__(self, clause: Clause, values: Mapping[str, Any], *, all_versions: bool) -> None:
         self.keywords, self.values = KEYWORDS[clause], values
+        self.all_versions, self.negations = all_versions, 0
+
+    def by_kind(self, *, widens: bool) -> bool:
+        return self.all_versions and (self.negations % 2 == 0) is widens
+
+    def negated(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
+        self.negations += 1
+        try:
+            return self.read(node, scope)
+        finally:
+            self.negations -= 1
 
     def read(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
         match node:
@@ -146,7 +198,7 @@ class Reader:
             case Slice(of=of, start=start, end=end):
                 kind, holder = self.read(of, scope)
                 low, high = self.read(start, scope)[1], self.read(end, scope)[1]
-                return kind, self.cut(holder, low, high)
+                return part(kind), self.cut(holder, low, high)
             case ListFunction():
                 return self.list_function(node, scope)
             case Contains(of=of, value=value):
@@ -154,19 +206,25 @@ class Reader:
             case Count(of=of):
                 return Scalar.INT, len(self.items(self.read(of, scope)))
             case Not(of=of):
-                return Scalar.BOOL, not truth(self.read(of, scope))
+                return Scalar.BOOL, not truth(self.negated(of, scope))
             case Junction(operator=operator, operands=operands):
-                values = [truth(self.read(operand, scope)) for operand in operands]
-                return Scalar.BOOL, all(values) if operator == "&&" else any(values)
+                reads = [partial(self.read, operand, scope) for operand in operands]
+                return Scalar.BOOL, self.joined(reads, deciding=operator == "||")
             case Comparison(operator="in", left=left, right=right):
                 return Scalar.BOOL, self.among(self.read(left, scope), self.read(right, scope))
             case Comparison(operator=operator, left=left, right=right):
-                return Scalar.BOOL, self.compare(operator, self.read(left, scope), self.read(right, scope))
+                is_false = [
+                    operator in ("==", "!=") and each == Literal(each.at, operator == "!=")
+                    for each in (left, right)
+                ]
+                read = self.negated if any(is_false) else self.read
+                return Scalar.BOOL, self.compare(operator, read(left, scope), read(right, scope))
             case _:
                 raise AssertionError(node)
 
     def compare(self, operator: str, left: Typed, right: Typed) -> bool:
-        by = order(left, right, equality=operator in ("==", "!="))
+        by_kind = self.by_kind(widens=operator == "==")
+        by = order(left, right, equality=operator in ("==", "!="), by_kind=by_kind)
         return {
             "==": by == 0,
             "!=": by != 0,
@@ -178,37 +236,43 @@ class Reader:
 
     def field(self, of: Typed, name: str) -> Typed:
         kind, holder = of
-        if not isinstance(holder, dict) or name not in holder:
-            raise Failed
+        if not isinstance(holder, dict):
+            raise UNREADABLE()
+        if name not in holder:
+            raise ABSENT()
         return admitted(kind.fields[name] if isinstance(kind, StructOf) else Scalar.DYNAMIC, holder[name])
 
     def index(self, of: Typed, index: Any) -> Typed:
         kind, holder = of
         if isinstance(index, str):
-            if not isinstance(holder, dict) or index not in holder:
-                raise Failed
+            if not isinstance(holder, dict):
+                raise UNREADABLE()
+            if index not in holder:
+                raise ABSENT()
             return admitted(kind.value if isinstance(kind, MapOf) else Scalar.DYNAMIC, holder[index])
         if isinstance(index, bool) or not isinstance(index, int) or not isinstance(holder, list | tuple | str):
-            raise Failed
+            raise UNREADABLE()
         if not 0 <= index < len(holder):
-            raise Failed
+            raise ABSENT()
         if isinstance(holder, str):
-            return kind, holder[index]
+            return part(kind), holder[index]
         return admitted(*self.items(of)[index])
 
     def cut(self, holder: Any, low: Any, high: Any) -> Any:
         for bound in (low, high):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise Failed
-        if not isinstance(holder, list | tuple | str) or not 0 <= low <= high <= len(holder):
-            raise Failed
+                raise UNREADABLE()
+        if not isinstance(holder, list | tuple | str):
+            raise UNREADABLE()
+        if not 0 <= low <= high <= len(holder):
+            raise ABSENT()
         return holder[low:high]
 
     def items(self, of: Typed) -> list[Typed]:
         """The items of a list, not yet looked at. Those of a list literal know their types themselves."""
         kind, holder = of
         if not isinstance(holder, list | tuple):
-            raise Failed
+            raise UNREADABLE()
         if isinstance(kind, ListOf) and kind.item is Scalar.NOTHING:
             return list(holder)
         return [(kind.item if isinstance(kind, ListOf) else Scalar.DYNAMIC, item) for item in holder]
@@ -219,13 +283,40 @@ class Reader:
         if isinstance(kind, ListOf) and kind.item in TEXTS and sought[0] in TEXTS:
             # A text is sought among whatever is there: what is no text is not it.
             items = [item for item in items if isinstance(item[1], str)] if kind.item is Scalar.STRING else items
-        return 0 in [order(sought, admitted(*item), equality=True) for item in items]
+        by_kind = self.by_kind(widens=True)
+        return 0 in [order(sought, admitted(*item), equality=True, by_kind=by_kind) for item in items]
 
     def list_function(self, node: ListFunction, scope: Mapping[str, Typed]) -> Typed:
         of = self.read(node.of, scope)
         items = self.items(of)
-        held = [truth(self.read(node.predicate, {**scope, node.variable: item})) for item in items]
+        reads = [partial(self.read, node.predicate, {**scope, node.variable: item}) for item in items]
         if node.function == "filter":
-            kept = [item for item, holds in zip(of[1], held, strict=True) if holds]
-            return of[0], kept
-        return Scalar.BOOL, all(held) if node.function == "all" else any(held)
+            return of[0], [item for item, read in zip(of[1], reads, strict=True) if truth(read())]
+        return Scalar.BOOL, self.joined(reads, deciding=node.function == "any")
+
+    def joined(self, reads: Sequence[Callable[[], Typed]], *, deciding: bool) -> bool:
+        """Whether any is true (deciding) or all are (not deciding)."""
+        values = [truth(read()) for read in reads]
+        return any(values) if deciding else all(values)
+
+
+class KleeneReader(Reader):
+    """`outweighed`: something unreadable was not needed, because another operand made a junction true."""
+
+    outweighed = False
+
+    def joined(self, reads: Sequence[Callable[[], Typed]], *, deciding: bool) -> bool:
+        values, failures = [], []
+        for read in reads:
+            try:
+                values.append(truth(read()))
+            except Failed as failed:
+                failures.append(failed.unreadable)
+        if failures and deciding not in values:
+            raise Failed(unreadable=any(failures))
+        self.outweighed = self.outweighed or (deciding and any(failures))
+        return any(values) if deciding else all(values)
+
+
+def part(kind: Type) -> Type:
+    return Scalar.STRING if kind is Scalar.ACTIVITY_TYPE else kind

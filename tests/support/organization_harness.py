@@ -40,6 +40,7 @@ from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.gathering import SigningCache
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -288,6 +289,7 @@ class OrganizationHarness:
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
+                policy_sets=PolicySets(),
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
                 signing_cache=SigningCache.of_bytes(1_000_000),
             )

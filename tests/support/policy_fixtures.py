@@ -10,11 +10,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from keystead.api.enums import CredentialType, Effect
-from keystead.api.records import ApiKey, Authenticator, Credential, Timestamp, User
+from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.organization import RootQuorum
-from keystead.policies.facts import Approval, AskedActivity, CredentialUsed, Facts, NamedPolicy
-from keystead.policies.policy import CompiledPolicy, compile_policy
+from keystead.policies.authorize import may_vote
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.expression import Expression, Source, compile_stored
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy_set import PolicySet, policy_set
+from keystead.policies.request import Approval, AuthorizationRequest, CredentialUsed, RequestedActivity
 
 NOW = "2026-09-09T12:00:00+00:00"
 _BORN = Timestamp.from_ms(1_700_000_000_000)
@@ -78,22 +84,58 @@ ONE_ROOT = RootQuorum(1, ("R",))
 TWO_OF_THREE = RootQuorum(2, ("R1", "R2", "R3"))
 
 
-def allow(condition: str = "", consensus: str = "", time: str = "") -> CompiledPolicy:
-    return compile_policy(Effect.ALLOW, consensus, condition, time)
+def allow(condition: str = "", consensus: str = "", time: str = "") -> Policy:
+    return policy(Effect.ALLOW, condition, consensus, time)
 
 
-def deny(condition: str = "", consensus: str = "", time: str = "") -> CompiledPolicy:
-    return compile_policy(Effect.DENY, consensus, condition, time)
+def deny(condition: str = "", consensus: str = "", time: str = "") -> Policy:
+    return policy(Effect.DENY, condition, consensus, time)
+
+
+def policy(effect: Effect, condition: str = "", consensus: str = "", time: str = "") -> Policy:
+    return Policy(
+        policy_id="",
+        policy_name="",
+        effect=effect,
+        created_at=_BORN,
+        updated_at=_BORN,
+        notes="",
+        consensus=consensus,
+        condition=condition,
+        time=time or None,
+    )
+
+
+def compiled(text: str, clause: Clause = Clause.CONDITION, *, all_versions: bool = False) -> Expression:
+    """Raises ExpressionRefused."""
+    return Expression(Source(text, clause, all_versions))
+
+
+def value_of(text: str, values: Mapping[str, Any]) -> bool | EvaluationError:
+    """The value of a condition over these values by keyword."""
+    return compiled(text).evaluate(EvaluationContext(values))
+
+
+def voters(asked: tuple[AuthorizationRequest, PolicySet]) -> set[str]:
+    """Every user who may vote on the activity."""
+    return {user_id for user_id in asked[0].users if may_vote(*asked, user_id)}
+
+
+def numbered(policies: Sequence[Policy]) -> PolicySet:
+    """The set of these policies, whose ids are P0, P1, …"""
+    return policy_set(
+        [replace(each, policy_id=f"P{number}") for number, each in enumerate(policies)], compile_stored
+    )
 
 
 def is_user(user_id: str) -> str:
     return f"approvers.any(u, u.id == '{user_id}')"
 
 
-def facts(
+def request(
     by: str | Sequence[str | Approval],
     activity: str,
-    policies: Sequence[CompiledPolicy] = (),
+    policies: Sequence[Policy] = (),
     *,
     params: Mapping[str, Any] | None = None,
     resources: Mapping[str, Any] | None = None,
@@ -102,21 +144,22 @@ def facts(
     now: str = NOW,
     users: Mapping[str, User] = USERS,
     fail_closed: bool = False,
-) -> Facts:
-    """The facts of an activity, named without its prefix, that these users approve, the submitter first."""
+) -> tuple[AuthorizationRequest, PolicySet]:
+    """The request of an activity, named without its prefix, that these users approve, the submitter first; and the
+    policies to authorize it by."""
     approvals = [
         Approval(each, api_key(each)) if isinstance(each, str) else each
         for each in ([by] if isinstance(by, str) else by)
     ]
-    return Facts(
+    asked = AuthorizationRequest(
         root_quorum=quorum,
         users=users,
-        policies=[NamedPolicy(f"P{number}", policy) for number, policy in enumerate(policies)],
         approvals=approvals,
         submitter_id=approvals[0].user_id,
-        activity=AskedActivity(type=f"ACTIVITY_TYPE_{activity}", params=params or {}),
+        activity=RequestedActivity(type=f"ACTIVITY_TYPE_{activity}", params=params or {}),
         now_ms=int(datetime.fromisoformat(now).timestamp() * 1000),
         owner_id=owner,
         resources=resources or {},
-        fail_closed=fail_closed,
+        deny_policies_fail_closed=fail_closed,
     )
+    return asked, numbered(policies)

@@ -14,12 +14,14 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.effects import change_of
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.execution import execution_of
 from keystead.pipeline.gathering import Gathering, SigningCache, TransactionRules
+from keystead.pipeline.policy_sets import CompiledPolicies, PolicySets
 from keystead.pipeline.requests import Liveness, recorded_request
+from keystead.policies.policy_set import PolicySet
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 from tests.support.organization_harness import FakeSigner, Ids, ManualClock, number_of
 
@@ -62,7 +64,9 @@ async def _executed(
         activity_type=activity.type,
         operation=operation,
         intent=intent,
+        policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
@@ -77,6 +81,7 @@ async def _executed(
         clock=ManualClock(),
         new_id=ids,
         catalogue=CATALOGUE,
+        policy_sets=PolicySets(),
         rules=Rules(limits=limits, liveness=Liveness()),
     )
     execution = execution_of(case, organization, environment)

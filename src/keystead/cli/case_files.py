@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from keystead.api.records import Policy
-from keystead.policies.cases import CaseFile
-from keystead.policies.stage import policies_written
-from keystead.policies.written import WrittenWrong, read
+from keystead.policies.testing.cases import CaseFile
+from keystead.policies.testing.organization import read_policies
+from keystead.policies.testing.schema import MalformedTable, read
 
 SUFFIXES = (".toml", ".json")
 
 
 def case_file(path: Path) -> CaseFile:
-    """Raises WrittenWrong."""
+    """Raises MalformedTable."""
     return read(_decoded(path), CaseFile, str(path))
 
 
 def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
-    """The policies that a file of cases names or holds; None if it says nothing of them. Raises WrittenWrong."""
+    """The policies that a file of cases names or holds; None if it says nothing of them. Raises MalformedTable."""
     if file.policies is None:
         return None
     given = (file.policies,) if isinstance(file.policies, str) else file.policies
@@ -35,7 +35,7 @@ def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
             documents += _documents(path.parent / each, path)
         else:
             documents.append((f"{path}, policy {number}", each))
-    return policies_written(documents)
+    return read_policies(documents)
 
 
 def _documents(place: Path, cases: Path) -> Iterator[tuple[str, Any]]:
@@ -45,7 +45,7 @@ def _documents(place: Path, cases: Path) -> Iterator[tuple[str, Any]]:
     # A case file may lie among its policies.
     files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES and not file.samefile(cases)]
     if not files:
-        raise WrittenWrong(str(place), f"no file *{' or *'.join(SUFFIXES)} in this folder")
+        raise MalformedTable(str(place), f"no file *{' or *'.join(SUFFIXES)} in this folder")
     for file in files:
         yield str(file), _decoded(file)
 
@@ -54,10 +54,10 @@ def _decoded(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as refused:
-        raise WrittenWrong(str(path), str(refused.strerror)) from refused
+        raise MalformedTable(str(path), str(refused.strerror)) from refused
     except UnicodeDecodeError:
-        raise WrittenWrong(str(path), "not UTF-8") from None
+        raise MalformedTable(str(path), "not UTF-8") from None
     try:
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as refused:
-        raise WrittenWrong(str(path), f"not {'JSON' if path.suffix == '.json' else 'TOML'}: {refused}") from None
+        raise MalformedTable(str(path), f"not {'JSON' if path.suffix == '.json' else 'TOML'}: {refused}") from None

@@ -13,8 +13,8 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.records import Evaluation, Policy
 from keystead.cli.texts import printable
-from keystead.policies.hearing import Outcome
-from keystead.policies.judgement import Judgement, Rule
+from keystead.policies.authorize import Decision, Rule
+from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.warnings import is_settled_by_type
 
 FAILED_DENIAL = (
@@ -31,12 +31,17 @@ _NOT_THIS = "it was not meant for this activity: its condition is false whatever
 
 
 _OF_ALLOW = frozenset(
-    {Outcome.ALLOW, Outcome.REQUIRES_CONSENSUS, Outcome.REQUIRES_AUTHENTICATORS, Outcome.REJECTED}
+    {
+        EvaluationOutcome.ALLOW,
+        EvaluationOutcome.REQUIRES_CONSENSUS,
+        EvaluationOutcome.REQUIRES_AUTHENTICATORS,
+        EvaluationOutcome.REJECTED,
+    }
 )
 """What an ALLOW policy alone can say."""
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one policy said. `decides`: it is among those that the decision rests on. `note`: of the policy since.
 
     `failed_closed`: it failed and denies all the same; None where that is not on record. `might_apply`: not so
@@ -56,26 +61,26 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     @property
     def is_failed_denial(self) -> bool:
-        return self.effect == Effect.DENY and self.outcome == Outcome.ERROR and self.clause is not None
+        return self.effect == Effect.DENY and self.outcome == EvaluationOutcome.ERROR and self.clause is not None
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """`verdict` and `rule` are the sentences of `policies.judgement`."""
+class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """`verdict` and `rule` are the sentences of `policies.decision`."""
 
     verdict: str
     rule: str
-    policies: tuple[Said, ...]
+    policies: tuple[ShownPolicy, ...]
 
 
 def decision_on_record(
     evaluation: Evaluation, policies: Mapping[str, Policy], activity_type: str | None
-) -> Decision:
+) -> ShownDecision:
     """A recorded evaluation. `policies` by id are those of today: one may have changed since, or gone."""
     said = []
     for each in evaluation.policy_evaluations:
         decides = each.policy_id in evaluation.policy_ids
         failed_closed: bool | None = False
-        if each.outcome == Outcome.ERROR:
+        if each.outcome == EvaluationOutcome.ERROR:
             # Only a decision by denials tells which failures denied.
             waits = evaluation.rule == Rule.ROOT_QUORUM_BELOW_THRESHOLD.value
             failed_closed = None if waits else decides and evaluation.rule == Rule.DENY_POLICY.value
@@ -84,7 +89,7 @@ def decision_on_record(
         if policy is not None:
             note = "changed since" if policy.updated_at.epoch_ms > evaluation.created_at.epoch_ms else ""
         said.append(
-            Said(
+            ShownPolicy(
                 policy_id=each.policy_id,
                 policy_name=None if policy is None else policy.policy_name,
                 effect=_effect(each.outcome) if policy is None else str(policy.effect),
@@ -94,45 +99,45 @@ def decision_on_record(
                 decides=decides,
                 note=note,
                 failed_closed=failed_closed,
-                might_apply=each.outcome != Outcome.ERROR
+                might_apply=each.outcome != EvaluationOutcome.ERROR
                 or not (
                     policy and not note and activity_type and is_settled_by_type(policy.condition, activity_type)
                 ),
             )
         )
-    return Decision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(said))
+    return ShownDecision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(said))
 
 
-def decision_judged(judgement: Judgement, unsafe: Collection[str]) -> Decision:
-    """A judgement on a stage, where a policy's id is its name; `unsafe` failed and might have applied."""
-    return Decision(
-        verdict=judgement.verdict.value,
-        rule=judgement.rule.value,
+def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecision:
+    """A decision on a stage, where a policy's id is its name; `unsafe` failed and might have applied."""
+    return ShownDecision(
+        verdict=decision.verdict.value,
+        rule=decision.rule.value,
         policies=tuple(
-            Said(
+            ShownPolicy(
                 policy_id=each.policy_id,
                 policy_name=each.policy_id,
                 effect=str(each.effect),
                 outcome=str(each.outcome),
                 clause=None if each.clause is None else str(each.clause),
                 reason=each.reason,
-                decides=each.policy_id in judgement.policy_ids,
+                decides=each.policy_id in decision.policy_ids,
                 failed_closed=each.failed_closed,
                 might_apply=each.reason is None or each.failed_closed or each.policy_id in unsafe,
             )
-            for each in judgement.evaluations
+            for each in decision.evaluations
         ),
     )
 
 
-def headline(decision: Decision) -> str:
+def headline(decision: ShownDecision) -> str:
     """Such as: deny: a policy denies it ('No deletions')."""
     word = decision.verdict.partition(":")[0]
     by = ", ".join(repr(_name(each)) for each in decision.policies if each.decides)
     return f"{word}: {decision.rule}" + (f" ({by})" if by else "")
 
 
-def policy_lines(decision: Decision) -> Iterator[str]:
+def policy_lines(decision: ShownDecision) -> Iterator[str]:
     """A line for each policy, and one more for each DENY policy that failed. Those that decide are marked."""
     if not decision.policies:
         yield "no policy was looked at"
@@ -147,7 +152,7 @@ def policy_lines(decision: Decision) -> Iterator[str]:
             yield f"    {_warning(each)}"
 
 
-def _warning(said: Said) -> str:
+def _warning(said: ShownPolicy) -> str:
     if not said.might_apply:
         return _NOT_THIS
     if said.failed_closed is None:
@@ -155,29 +160,29 @@ def _warning(said: Said) -> str:
     return _FAILED_CLOSED if said.failed_closed else FAILED_DENIAL
 
 
-def _why(said: Said) -> str:
+def _why(said: ShownPolicy) -> str:
     clause = said.clause or "clause"
     reason = printable(said.reason or "")
     match said.outcome:
-        case Outcome.ALLOW | Outcome.DENY_EXPLICIT:
+        case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
             return "applies: every clause is true"
-        case Outcome.DENY_IMPLICIT:
+        case EvaluationOutcome.DENY_IMPLICIT:
             return f"does not apply: its {clause} is false"
-        case Outcome.REQUIRES_CONSENSUS:
+        case EvaluationOutcome.REQUIRES_CONSENSUS:
             return f"its {clause} needs more approvals"
-        case Outcome.REQUIRES_AUTHENTICATORS:
+        case EvaluationOutcome.REQUIRES_AUTHENTICATORS:
             return "applies, and waits for proofs that an MFA policy asks for"
-        case Outcome.REJECTED:
+        case EvaluationOutcome.REJECTED:
             return "could have allowed it, had nobody rejected it"
-        case Outcome.TIME_INACTIVE:
+        case EvaluationOutcome.TIME_INACTIVE:
             return "would apply at another time: its time is false"
-        case Outcome.ERROR:
+        case EvaluationOutcome.ERROR:
             return f"its {said.clause} failed: {reason}" if said.clause else reason
         case _:
             return reason
 
 
-def _name(said: Said) -> str:
+def _name(said: ShownPolicy) -> str:
     return printable(said.policy_name or said.policy_id)
 
 
@@ -189,10 +194,10 @@ def _effect(outcome: str) -> str | None:
     """What the outcome alone tells of the effect of a policy that is gone."""
     if outcome in _OF_ALLOW:
         return str(Effect.ALLOW)
-    return str(Effect.DENY) if outcome == Outcome.DENY_EXPLICIT else None
+    return str(Effect.DENY) if outcome == EvaluationOutcome.DENY_EXPLICIT else None
 
 
-def plain(decision: Decision) -> dict[str, Any]:
+def plain(decision: ShownDecision) -> dict[str, Any]:
     """The decision as JSON, in the words of the wire."""
     return {
         "verdict": decision.verdict,

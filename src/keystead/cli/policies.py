@@ -20,7 +20,7 @@ from keystead.cli.case_files import case_file, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
     FAILED_DENIAL,
-    decision_judged,
+    decision_of_test,
     decision_on_record,
     headline,
     plain,
@@ -35,10 +35,15 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
 from keystead.organizations.organization import RootQuorum
-from keystead.policies.cases import CaseFile, CaseResult, play, read_cases
-from keystead.policies.stage import Stage, quorum_written, staged, users_written
+from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
+from keystead.policies.testing.organization import (
+    OrganizationUnderTest,
+    organization_under_test,
+    read_quorum,
+    read_users,
+)
+from keystead.policies.testing.schema import MalformedTable
 from keystead.policies.warnings import unsafe_denials
-from keystead.policies.written import WrittenWrong
 
 app = typer.Typer(
     help="Why policies decide as they do, and tests of policies.",
@@ -138,9 +143,11 @@ def run_cases(
         cases = case_file(file)
         policies = policies_of(cases, file)
         rules = _rules(credentials) if live else None
-        stage, policies = _stage(cases, policies, rules, str(file))
-        results = [play(case) for case in read_cases(cases, stage, time.time_ns() // 1_000_000, str(file))]
-    except WrittenWrong as refused:
+        organization, policies = _organization(cases, policies, rules, str(file))
+        results = [
+            run_case(case) for case in read_cases(cases, organization, time.time_ns() // 1_000_000, str(file))
+        ]
+    except MalformedTable as refused:
         Failure.report(Failure(printable(str(refused))))
         raise typer.Exit(MALFORMED) from None
     if as_json:
@@ -150,7 +157,7 @@ def run_cases(
             _show(result)
         failed = sum(not result.holds for result in results)
         print(f"\n{len(results) - failed} of {len(results)} cases hold")
-    _warn(results, policies, stage)
+    _warn(results, policies, organization)
     if not all(result.holds for result in results):
         raise typer.Exit(1)
 
@@ -160,25 +167,25 @@ def _rules(credentials: Path | None) -> Rules:
         return rules_of(client)
 
 
-def _stage(
+def _organization(
     file: CaseFile, policies: list[Policy] | None, rules: Rules | None, where: str
-) -> tuple[Stage, list[Policy]]:
-    """What the file says, and the rest from the organization if it was asked. Raises WrittenWrong."""
+) -> tuple[OrganizationUnderTest, list[Policy]]:
+    """What the file says, and the rest from the organization if it was asked. Raises MalformedTable."""
     if policies is None:
         if rules is None:
-            raise WrittenWrong(where, "it names no `policies`; to try those of the organization, add --live")
+            raise MalformedTable(where, "it names no `policies`; to try those of the organization, add --live")
         policies = list(rules.policies)
-    users = users_written(file.users, f"{where}, user") if file.users is not None else rules.users if rules else ()
+    users = read_users(file.users, f"{where}, user") if file.users is not None else rules.users if rules else ()
     if file.root_quorum is not None:
-        quorum = quorum_written(file.root_quorum, users, f"{where}, root_quorum")
+        quorum = read_quorum(file.root_quorum, users, f"{where}, root_quorum")
     else:
         # Users of the file are not those of the organization, so neither is its quorum.
         quorum = rules.root_quorum if rules and file.users is None else RootQuorum(1, ())
-    return staged(users, quorum, policies, fail_closed=file.deny_policies_fail_closed), policies
+    return organization_under_test(users, quorum, policies, fail_closed=file.deny_policies_fail_closed), policies
 
 
 def _show(result: CaseResult) -> None:
-    case, decision = result.case, decision_judged(result.judgement, result.unsafe)
+    case, decision = result.case, decision_of_test(result.decision, result.unsafe)
     name = printable(case.name)
     if result.holds:
         print(f"✓ {name} → {headline(decision)}")
@@ -196,14 +203,14 @@ def _plain(result: CaseResult) -> dict[str, Any]:
     by = {"expectedBy": case.by} if case.by else {}
     told = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
     uncounted = {"uncountedApprovals": result.uncounted} if result.uncounted else {}
-    return told | plain(decision_judged(result.judgement, result.unsafe)) | uncounted
+    return told | plain(decision_of_test(result.decision, result.unsafe)) | uncounted
 
 
-def _warn(results: list[CaseResult], policies: list[Policy], stage: Stage) -> None:
+def _warn(results: list[CaseResult], policies: list[Policy], organization: OrganizationUnderTest) -> None:
     """What no case need fail for, and yet should be known: on standard error."""
     failed = {name for result in results for name in result.unsafe}
     for policy in policies:
-        if warnings := unsafe_denials([policy], fail_closed=stage.fail_closed):
+        if warnings := unsafe_denials([policy], fail_closed=organization.fail_closed):
             for warning in warnings:
                 print(f"keystead: WARNING  {printable(warning)}", file=sys.stderr)
         elif policy.policy_name in failed:

@@ -16,10 +16,10 @@ from keystead.cli.rules import Rules, rules_of
 from keystead.cli.texts import printable
 from keystead.client.client import Client
 from keystead.client.errors import ApiError
-from keystead.policies.consensus import counts
-from keystead.policies.facts import credential_values, user_value
-from keystead.policies.frame import Frame
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.expression import Source, compile_stored
+from keystead.policies.namespaces import Clause
+from keystead.policies.request import credential_values, user_value
 
 NAMED_MAX = 10
 """How many users one line names."""
@@ -58,18 +58,16 @@ def _counted(policy: Policy, rules: Rules) -> Iterator[tuple[str, str]]:
     """Id and name of every user whom the consensus of a policy counts."""
     now_ms = time.time_ns() // 1_000_000
     credentials = {user.user_id: credential_values(user, now_ms) for user in rules.users}
-    everybody = Frame(
+    everybody = EvaluationContext(
         {
             "approvers": [user_value(user) for user in rules.users],
             "credentials": [each for held in credentials.values() for each in held],
         }
     )
+    consensus = compile_stored(Source(policy.consensus, Clause.CONSENSUS))
     for user in rules.users:
-        try:
-            if counts(policy.consensus, everybody, user_value(user), credentials[user.user_id]):
-                yield user.user_id, user.user_name
-        except ExpressionRefused:
-            return
+        if consensus.counts(everybody, user_value(user), credentials[user.user_id]):
+            yield user.user_id, user.user_name
 
 
 def _proofs(client: Client, activity_id: str, rules: Rules) -> Iterator[str]:

@@ -7,14 +7,35 @@
         else:
             print(made.wallet_id)
 
-What operations take and give, other than plain values, is in `keystead.client.shapes`. The clients and the shapes,
-and httpx with them, are loaded when they are first used: commands that start a server read credentials only.
+What operations take and give, other than plain values and the enumerations here, is in `keystead.client.shapes`.
+The clients and the shapes, and httpx with them, are loaded when they are first used: commands that start a server
+only read credentials.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from keystead.api.enums import (
+    AccessType,
+    ActivityStatus,
+    AddressFormat,
+    ApiKeyCurve,
+    AuthenticationType,
+    AuthenticatorTransport,
+    CredentialType,
+    Curve,
+    Effect,
+    FeatureName,
+    HashFunction,
+    MnemonicLanguage,
+    PathFormat,
+    PayloadEncoding,
+    SmartContractInterfaceType,
+    TagType,
+    TransactionType,
+    VoteSelection,
+)
 from keystead.client.errors import (
     ActivityFailed,
     ActivityNotCompleted,
@@ -69,35 +90,53 @@ else:
 
 
 __all__ = [
+    "AccessType",
     "ActivityFailed",
     "ActivityNotCompleted",
+    "ActivityStatus",
+    "AddressFormat",
     "AlreadyExists",
     "ApiError",
+    "ApiKeyCurve",
     "ApiKeyPair",
     "ApiKeyStamper",
     "AsyncClient",
+    "AuthenticationType",
+    "AuthenticatorTransport",
     "CallbackStamper",
     "Client",
     "Conflict",
     "ConnectionFailed",
+    "CredentialType",
+    "Curve",
+    "Effect",
+    "FeatureName",
+    "HashFunction",
     "InvalidRequest",
     "KeysteadError",
     "LimitReached",
+    "MnemonicLanguage",
     "NotFound",
     "NotImplementedByServer",
     "Options",
+    "PathFormat",
+    "PayloadEncoding",
     "PermissionDenied",
     "Prepared",
     "ProtocolError",
     "RequestTimedOut",
     "Retries",
     "ServerError",
+    "SmartContractInterfaceType",
     "StampScheme",
     "Stamper",
     "Submitted",
+    "TagType",
+    "TransactionType",
     "Unauthenticated",
     "Unavailable",
     "UsageError",
+    "VoteSelection",
     "generate_api_key",
     "shapes",
 ]

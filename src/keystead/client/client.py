@@ -20,7 +20,7 @@ from keystead.client.base import BaseClient, submission
 from keystead.client.calls import AnswerT
 from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolError, RequestTimedOut
 from keystead.client.operations import AsyncOperations, Operations
-from keystead.client.requests import Prepared
+from keystead.client.requests import Address, Prepared, in_wire_names
 from keystead.client.retries import Tries
 from keystead.stamps.signing import ApiKeyStamper
 
@@ -108,7 +108,8 @@ class Client(BaseClient[httpx.Client], Operations):
     def _query(
         self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
     ) -> AnswerT:
-        prepared = self.prepare(f"query/{name}", {"organizationId": organization_id, **fields})
+        body = {"organizationId": organization_id, **in_wire_names(fields)}
+        prepared = self.prepare(f"query/{name}", body)
         return read_answer(prepared.path, self.send(prepared), answer)
 
     def _submit(
@@ -118,12 +119,12 @@ class Client(BaseClient[httpx.Client], Operations):
         generate_app_proofs: bool,
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
-        body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
+        body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = self.prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.Client:
-        return httpx.Client()
+        return httpx.Client(mounts=_direct(self._address))
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
@@ -205,7 +206,9 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     async def _query(
         self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
     ) -> AnswerT:
-        prepared = await self._prepare(f"query/{name}", {"organizationId": organization_id, **fields})
+        prepared = await self._prepare(
+            f"query/{name}", {"organizationId": organization_id, **in_wire_names(fields)}
+        )
         return read_answer(prepared.path, await self.send(prepared), answer)
 
     async def _submit(
@@ -215,12 +218,20 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         generate_app_proofs: bool,
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
-        body = submission(parameters, submitted.activity_type, organization_id, generate_app_proofs)
+        body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = await self._prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient()
+        return httpx.AsyncClient(mounts=_direct(self._address))
+
+
+def _direct(address: Address) -> dict[str, None]:
+    """What httpx must not send through a proxy of the environment."""
+    host = address.loopback
+    if host is None:
+        return {}
+    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
 def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | None:

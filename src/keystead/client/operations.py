@@ -838,7 +838,6 @@ class Operations(Calls):
         self,
         *,
         private_keys: Sequence[shapes.PrivateKeyParams],
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
@@ -849,7 +848,6 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1488,7 +1486,6 @@ class Operations(Calls):
         payload: str,
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadSubmitted:
@@ -1502,7 +1499,6 @@ class Operations(Calls):
                 "payload": payload,
                 "encoding": encoding,
                 "hashFunction": hash_function,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1513,7 +1509,6 @@ class Operations(Calls):
         payloads: Sequence[str],
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadsSubmitted:
@@ -1530,7 +1525,6 @@ class Operations(Calls):
                 "payloads": payloads,
                 "encoding": encoding,
                 "hashFunction": hash_function,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -1540,7 +1534,6 @@ class Operations(Calls):
         sign_with: str,
         unsigned_transaction: str,
         type: shapes.TransactionType,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignTransactionSubmitted:
@@ -1556,7 +1549,6 @@ class Operations(Calls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -2602,7 +2594,6 @@ class AsyncOperations(AsyncCalls):
         self,
         *,
         private_keys: Sequence[shapes.PrivateKeyParams],
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
@@ -2613,7 +2604,6 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3252,7 +3242,6 @@ class AsyncOperations(AsyncCalls):
         payload: str,
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadSubmitted:
@@ -3266,7 +3255,6 @@ class AsyncOperations(AsyncCalls):
                 "payload": payload,
                 "encoding": encoding,
                 "hashFunction": hash_function,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3277,7 +3265,6 @@ class AsyncOperations(AsyncCalls):
         payloads: Sequence[str],
         encoding: shapes.PayloadEncoding,
         hash_function: shapes.HashFunction,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignRawPayloadsSubmitted:
@@ -3294,7 +3281,6 @@ class AsyncOperations(AsyncCalls):
                 "payloads": payloads,
                 "encoding": encoding,
                 "hashFunction": hash_function,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 
@@ -3304,7 +3290,6 @@ class AsyncOperations(AsyncCalls):
         sign_with: str,
         unsigned_transaction: str,
         type: shapes.TransactionType,
-        external_signer_pubkey: str | None = None,
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SignTransactionSubmitted:
@@ -3320,7 +3305,6 @@ class AsyncOperations(AsyncCalls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
-                "externalSignerPubkey": external_signer_pubkey,
             },
         )
 

@@ -5,6 +5,7 @@ Pure but for the clock that dates a submission. Not here: sending (`client`).
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import threading
 import time
@@ -53,13 +54,23 @@ class Address(msgspec.Struct, frozen=True):
             parts = urlsplit(self.base_url)
             _ = parts.port
         except ValueError as refused:
-            raise UsageError(f"the base URL is none: {refused}") from None
+            raise UsageError(f"base_url is not a valid URL: {refused}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("the base URL must be like http://localhost:8080 or https://keys.example.com")
+            raise UsageError("base_url must be like http://localhost:8080 or https://keys.example.com")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-            raise UsageError("the base URL must have no user, password, query or fragment in it")
+            raise UsageError("base_url must have no user, password, query or fragment in it")
         if not self.organization_id:
-            raise UsageError("an organization id is needed")
+            raise UsageError("organization_id is missing")
+
+    @property
+    def loopback(self) -> str | None:
+        """The host, if it is this machine: no proxy can reach it, whatever HTTP_PROXY says."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            is_loopback = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            is_loopback = host == "localhost" or host.endswith(".localhost")
+        return host if is_loopback else None
 
 
 class _Clock:
@@ -115,6 +126,20 @@ def whole_body(
 def fields_given(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Without those left out."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def in_wire_names(value: Any) -> Any:
+    """The value with the names of members as the wire spells them, walletName for wallet_name, at every depth."""
+    if isinstance(value, Mapping):
+        return {_wire_name(name): in_wire_names(member) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return [in_wire_names(item) for item in value]
+    return value
+
+
+def _wire_name(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:

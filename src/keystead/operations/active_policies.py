@@ -8,11 +8,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from keystead.api.parameters import QueryRequest
-from keystead.api.records import Policy, Wire
+from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
-from keystead.policies.expression import compile_expression
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.policy import CompiledPolicy
+from keystead.policies.request import time_values
 
 
 class ActivePolicyStatus(Wire, frozen=True):
@@ -37,24 +37,23 @@ class GetActivePoliciesResponse(Wire, frozen=True):
 
 
 @query()
-def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetActivePoliciesResponse:
+async def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetActivePoliciesResponse:
     """Which policies of the organization are active now. One without a time window always is."""
     now_ms = reading.now_ms
+    compiled = await reading.open_activities.environment.policy_sets.of(reading.organization)
+    moment = EvaluationContext(time_values(now_ms))
     return GetActivePoliciesResponse(
         statuses=tuple(
-            _status(reading.organization.id, policy, now_ms) for policy in reading.organization.policies_in_order()
+            [_status(reading.organization.id, policy, moment) for policy in compiled.policy_set.policies]
         ),
         evaluated_at_ms=str(now_ms),
     )
 
 
-def _status(organization_id: str, policy: Policy, now_ms: int) -> ActivePolicyStatus:
-    status = ActivePolicyStatus(organization_id=organization_id, policy_id=policy.policy_id, active=True)
-    if not policy.time:
+def _status(organization_id: str, policy: CompiledPolicy, moment: EvaluationContext) -> ActivePolicyStatus:
+    status = ActivePolicyStatus(organization_id=organization_id, policy_id=policy.id, active=True)
+    if policy.time is None:
         return status
-    try:
-        value = compile_expression(policy.time, Clause.TIME).evaluate({"time": {"now": now_ms * 1_000_000}})
-    except ExpressionRefused as refused:  # a later version checks more, or a time zone is not on this host
-        return replace(status, active=False, time_expr=policy.time, error=str(refused))
+    value = policy.time.evaluate(moment)
     error = None if isinstance(value, bool) else str(value)
-    return replace(status, active=value is True, time_expr=policy.time, error=error)
+    return replace(status, active=value is True, time_expr=policy.time.source.text, error=error)

@@ -46,7 +46,7 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
     activity = open_activities.now(activity)
     may_vote = lacks_proofs = False
     if not is_final(activity.status) and user_id in reading.organization.users:
-        case = await open_activities.case_of(activity, reading.organization)
+        case = await open_activities.case_of(activity, reading.organization, (user_id,))
         may_vote = open_activities.may_vote(case, reading.organization, user_id)
         lacks_proofs = may_vote and open_activities.lacks_proofs(case, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)

@@ -19,7 +19,7 @@ import msgspec
 
 from keystead.api import enums, parameters, records
 from keystead.api.catalogue import Operation
-from keystead.api.parameters import QueryRequest
+from keystead.api.parameters import NotSupported, QueryRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.activity import ActivityOperation
 
@@ -137,10 +137,12 @@ class _Shapes:
 
 
 def _fields(struct: type[msgspec.Struct]) -> list[tuple[msgspec.structs.FieldInfo, Any]]:
-    """Each field with its type; a query's organization is of its envelope."""
-    hints = typing.get_type_hints(struct)
-    envelope = QueryRequest.__struct_fields__ if issubclass(struct, QueryRequest) else ()
-    return [(field, hints[field.name]) for field in msgspec.structs.fields(struct) if field.name not in envelope]
+    """Each field with its type, without those that the server refuses and those of a query's envelope."""
+    hints, constrained = typing.get_type_hints(struct), typing.get_type_hints(struct, include_extras=True)
+    left_out = {name for name, hint in constrained.items() if hint == NotSupported | None}
+    if issubclass(struct, QueryRequest):
+        left_out |= set(QueryRequest.__struct_fields__)
+    return [(field, hints[field.name]) for field in msgspec.structs.fields(struct) if field.name not in left_out]
 
 
 def _shapes_module(shapes: _Shapes) -> str:

@@ -5,8 +5,7 @@ An export is an activity that runs once: its bundle stays in its result, and is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -28,6 +27,7 @@ from keystead.organizations.wallets import private_key_named, wallet_named
 from keystead.pipeline.activity import Informed, Outcome
 from keystead.pipeline.gathering import Gathering
 from keystead.pipeline.ports import Sealed
+from keystead.policies.request import ResourceKeywords
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)
 
@@ -54,8 +54,8 @@ async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> 
     return await sealed_mnemonic(gathering, wallet_named(gathering.organization, intent.wallet_id))
 
 
-def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> Mapping[str, Any]:
-    return {"wallet": wallet_facts(organization.wallets[intent.wallet_id])}
+def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> ResourceKeywords:
+    return ResourceKeywords({"wallet": wallet_facts(organization.wallets[intent.wallet_id])})
 
 
 @activity("ACTIVITY_TYPE_EXPORT_WALLET", gather=_sealed_mnemonic, resources=_wallet_keyword)
@@ -105,12 +105,14 @@ async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIn
 
 def _account_keywords(
     organization: Organization, _: ExportWalletAccountIntent, found: AccountToExport
-) -> Mapping[str, Any]:
+) -> ResourceKeywords:
     account = found.stored.account
-    return {
-        "wallet": wallet_facts(organization.wallets[account.wallet_id]),
-        "wallet_account": wallet_account_facts(account),
-    }
+    return ResourceKeywords(
+        {
+            "wallet": wallet_facts(organization.wallets[account.wallet_id]),
+            "wallet_account": wallet_account_facts(account),
+        }
+    )
 
 
 @activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", gather=_account_to_export, resources=_account_keywords)
@@ -155,10 +157,8 @@ async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyInte
     return await sealed_private_key(gathering, private_key_named(gathering.organization, intent.private_key_id))
 
 
-def _private_key_keyword(
-    organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed
-) -> Mapping[str, Any]:
-    return {"private_key": private_key_facts(organization.private_keys[intent.private_key_id])}
+def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed) -> ResourceKeywords:
+    return ResourceKeywords({"private_key": private_key_facts(organization.private_keys[intent.private_key_id])})
 
 
 @activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", gather=_sealed_private_key, resources=_private_key_keyword)

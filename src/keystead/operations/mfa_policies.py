@@ -25,7 +25,7 @@ from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.policies.expression import compile_expression
+from keystead.policies.expression import Expression, Source
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
@@ -193,7 +193,7 @@ def _checked_condition(condition: str) -> str:
     """The condition, if the policy language can read it; "" holds always. Raises InvalidRequest."""
     try:
         if condition:
-            compile_expression(condition, Clause.CONDITION)
+            Expression(Source(condition, Clause.CONDITION, all_versions=True))
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None
     return condition

@@ -18,7 +18,7 @@ from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.policies.policy import compile_policy
+from keystead.policies.policy import check_policy
 
 AT_ONCE = 100
 """Most policies that one request may make or delete."""
@@ -85,15 +85,10 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
             condition=intent.condition or "",
             time=intent.time or None,
         )
-        _check(policy)
+        check_policy(policy)
         taken[policy.policy_name] = policy.policy_id
         policies.append(policy)
     return policies
-
-
-def _check(policy: Policy) -> None:
-    """Raise InvalidRequest unless every expression can be read and typed."""
-    compile_policy(policy.effect, policy.consensus, policy.condition, policy.time or "")
 
 
 class UpdatePolicyIntentV2(Asked, frozen=True):
@@ -153,7 +148,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
         time=policy.time if intent.time is None else intent.time or None,
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
-    _check(changed)
+    check_policy(changed)
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 

@@ -28,7 +28,7 @@ from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.organization import Organization, contract_key
 from keystead.pipeline.activity import Execution, Informed, Outcome
 from keystead.pipeline.gathering import Gathering
-from keystead.policies.facts import UNREAD_CALL
+from keystead.policies.request import ResourceKeywords
 
 PAYLOADS_AT_ONCE: Final = 1_000
 """Most payloads that one request may have signed."""
@@ -131,8 +131,8 @@ def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
     )
 
 
-def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> Mapping[str, Any]:
-    return gathered.keywords
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(gathered.keywords)
 
 
 @activity(
@@ -186,8 +186,8 @@ async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -
     return _to_sign(named, payloads)
 
 
-def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> Mapping[str, Any]:
-    return gathered.keywords
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(gathered.keywords)
 
 
 @activity(
@@ -239,7 +239,7 @@ class TransactionToSign(msgspec.Struct, frozen=True):
 
     named: NamedKey
     transaction: UnsignedTransaction
-    keywords: Mapping[str, Any]
+    keywords: ResourceKeywords
 
 
 def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV2:
@@ -263,8 +263,8 @@ async def gather_transaction(gathering: Gathering, intent: SignTransactionIntent
         )
     interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
     seen = transaction.describe(interfaces)
-    unread = {} if seen.unreadable_call is None else {UNREAD_CALL: True}
-    return TransactionToSign(named, transaction, {**named.keywords, **seen.keywords, **unread})
+    keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
+    return TransactionToSign(named, transaction, keywords)
 
 
 _INTERFACES: Final = {
@@ -297,7 +297,7 @@ async def _interfaces(
 
 def transaction_keywords(
     _: Organization, __: SignTransactionIntentV2, gathered: TransactionToSign
-) -> Mapping[str, Any]:
+) -> ResourceKeywords:
     return gathered.keywords
 
 

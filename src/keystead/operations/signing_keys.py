@@ -38,7 +38,7 @@ class NamedKey(msgspec.Struct, frozen=True):
 async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
-    If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Every change of
+    If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Each change of
     a key makes a new version of the organization, so the cache keeps a key for one version.
     """
     organization = gathering.organization

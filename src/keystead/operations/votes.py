@@ -12,7 +12,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Asked, QueryRequest
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.pipeline import deciding
+from keystead.pipeline import authorization
 from keystead.pipeline.activity import Execution, Outcome
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -88,8 +88,9 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     found = await reading.store.activity(organization.id, request.activity_id)
     if found is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
-    case = await reading.open_activities.case_of(found, organization)
+    user_ids = () if request.user_id is None else (request.user_id,)
+    case = await reading.open_activities.case_of(found, organization, user_ids)
     if request.user_id is None:
-        return GetMfaStatusResponse(mfa_statuses=tuple(deciding.mfa_statuses(case, organization)))
-    status = deciding.mfa_status(case, organization, request.user_id)
-    return GetMfaStatusResponse(mfa_statuses=() if status is None else (status,))
+        return GetMfaStatusResponse(mfa_statuses=tuple(authorization.mfa_statuses(case, organization)))
+    statuses = authorization.mfa_statuses_of(case, organization, request.user_id)
+    return GetMfaStatusResponse(mfa_statuses=tuple(statuses))

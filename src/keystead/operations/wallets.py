@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -34,6 +34,7 @@ from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.ports import NewWallet
+from keystead.policies.request import ResourceKeywords
 
 MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""
@@ -154,11 +155,11 @@ class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
 
-def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> Mapping[str, Any]:
+def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
-    return {
-        "wallets": [wallet_facts(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets]
-    }
+    return ResourceKeywords(
+        {"wallets": [wallet_facts(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets]}
+    )
 
 
 @activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_facts)

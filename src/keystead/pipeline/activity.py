@@ -20,6 +20,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
 from keystead.pipeline.gathering import Gathering
 from keystead.pipeline.ports import Signer
+from keystead.policies.request import ResourceKeywords
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
 GatheredT = TypeVar("GatheredT")
@@ -69,7 +70,7 @@ class Informed(Execution, Generic[GatheredT], frozen=True, kw_only=True):
 
 Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
 Gather = Callable[[Gathering, Any], Awaitable[Any]]
-Resources = Callable[[Organization, Any, Any], Mapping[str, Any]]
+Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Standing = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 
@@ -130,6 +131,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
 
     `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
+    `registered_at_ms`: when the credential was registered.
     `identities` are what the ID tokens in that request proved when it came, by field.
     """
 
@@ -139,6 +141,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     public_key: str
     credential_id: str
     at_ms: int
+    registered_at_ms: int
     fingerprint: str = ""
     identities: Mapping[str, OidcClaims] = {}
 

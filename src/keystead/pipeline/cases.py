@@ -5,15 +5,16 @@ Here: what is looked up for a new submission and for an activity on record. Not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import Asked
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline import deciding
+from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity, ActivityOperation
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
 from keystead.pipeline.gathering import Gathering
@@ -31,25 +32,34 @@ async def case_of_submission(
         activity_type=submission.version.activity_type,
         operation=operation,
         intent=submission.intent,
+        policies=await environment.policy_sets.of(organization, (caller.user,)),
         submitter_id=caller.user.user_id,
+        submitted_at_ms=now_ms,
         identities=submission.identities,
-        proofs=(deciding.proof_of(caller, submission, now_ms),),
+        proofs=(authorization.proof_of(caller, submission, now_ms),),
         now_ms=now_ms,
         gathered=await _loaded(operation, intent, organization, environment),
     )
 
 
-async def case_of_activity(activity: Activity, organization: Organization, environment: Environment) -> Case:
-    """An activity on record with its context now. What refuses the look-up is `missing`.
+async def case_of_activity(
+    activity: Activity, organization: Organization, environment: Environment, user_ids: Sequence[str] = ()
+) -> Case:
+    """An activity on record with its context now. What refuses the look-up is `missing`. Its MFA conditions are
+    those of the submitter, of everybody who approves, and of these users.
 
     Raises ServiceError if another attempt at the look-up may succeed.
     """
     now_ms = environment.clock.now_ms()
-    activity = deciding.at(activity, now_ms, environment.rules.approvals_last_ms)
+    activity = authorization.at(activity, now_ms, environment.rules.approvals_last_ms)
     operation = operation_of(activity, environment)
     version = operation.version_of(activity.type)
     assert version is not None, activity.type
     _, intent = recorded_request(version, activity.request)
+    proofs = authorization.counted_proofs(activity, organization)
+    voters = {activity.submitter_id, *user_ids, *[proof.user_id for proof in proofs]}
+    users = [organization.users[user_id] for user_id in voters if user_id in organization.users]
+    policies = await environment.policy_sets.of(organization, users)
     context = missing = None
     try:
         context = await _loaded(operation, version.upgrade(intent), organization, environment)
@@ -61,9 +71,11 @@ async def case_of_activity(activity: Activity, organization: Organization, envir
         activity_type=activity.type,
         operation=operation,
         intent=intent,
+        policies=policies,
         submitter_id=activity.submitter_id,
+        submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
-        proofs=deciding.counted_proofs(activity, organization),
+        proofs=proofs,
         now_ms=now_ms,
         gathered=context,
         missing=missing,

@@ -15,7 +15,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.effects import change_of, founding_of, result_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutcome, Executed

@@ -24,7 +24,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import Outcome
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.store import OrganizationChange
 
 

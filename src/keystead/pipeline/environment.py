@@ -8,7 +8,9 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
+from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.gathering import SigningCache, TransactionRules
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.store import Store
@@ -17,15 +19,14 @@ from keystead.pipeline.store import Store
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `approvals_last_ms`: approvals older than this must be given again. `fail_closed`: a DENY policy that cannot be
-    evaluated denies.
+    `approvals_last_ms`: approvals older than this must be given again.
     """
 
     limits: Limits
     liveness: Liveness
     transactions: TransactionRules = TransactionRules()
     approvals_last_ms: int = 24 * 3_600_000
-    fail_closed: bool = False
+    authorization: AuthorizationSettings = AuthorizationSettings()
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,3 +39,4 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: Catalogue
     rules: Rules
     signing_cache: SigningCache
+    policy_sets: PolicySets

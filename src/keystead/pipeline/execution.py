@@ -16,10 +16,10 @@ from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, Execution, Informed, Outcome
-from keystead.pipeline.deciding import Case
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.states import Event
-from keystead.policies.judgement import Judgement, Verdict
+from keystead.policies.authorize import Decision, Verdict
 
 DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
 
@@ -46,7 +46,7 @@ class Executed(msgspec.Struct, frozen=True):
         return ComputedOutcome(case.gathered, self.outcome)
 
 
-def event_decided(decision: Judgement, *, lacks_proofs: bool) -> Event:
+def event_decided(decision: Decision, *, lacks_proofs: bool) -> Event:
     """What a decision that does not deny leads to, if an execution that it allows succeeds."""
     if lacks_proofs:
         return Event.LACKS_AUTHENTICATORS

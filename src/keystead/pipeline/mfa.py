@@ -1,21 +1,19 @@
-"""Which further proofs an MFA policy of a voter asks for, and whether they have been given.
+"""Which further proofs the MFA policies of a voter ask for, and whether they have been given.
 
-Here: the choice of the policy, and the match of proofs to steps. Pure. Not here: how a method is proved; so far a
-stamp by a long-lived API key, by a session's key or by a passkey proves one, and the others wait for the logins.
+Here: the choice of the policies, and the match of proofs to steps. Pure. Not here: how a method is proved. So far a
+stamp proves one: by a long-lived API key, by a session's key or by a passkey.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
 from keystead.pipeline.activity import Proof
-from keystead.policies.expression import compile_expression
-from keystead.policies.frame import EvaluationError, Frame
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.expression import CompiledExpression
 
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
 """Stands for a session without a profile, where a method names one."""
@@ -35,27 +33,40 @@ def method_of(proof: Proof) -> AuthenticationMethod:
     return AuthenticationMethod(type=kind, id=record_id)
 
 
-def enforced(user: User, condition_values: Mapping[str, Any], *, fail_closed: bool = False) -> MfaPolicy | None:
-    """The user's MFA policy of the lowest order whose condition is true; None if none is.
+def enforced(
+    user: User,
+    conditions: Mapping[str, CompiledExpression],
+    condition_values: Mapping[str, Any],
+    *,
+    has_unreadable_call: bool,
+) -> MfaPolicy | None:
+    """The user's MFA policy of the lowest order whose condition holds; None if none does. `conditions`: by their
+    text.
 
-    A condition that fails is not true: it may speak of parameters that this activity does not have. `fail_closed`:
-    it is true, unless it is certainly false.
+    A condition that reads what an activity does not have fails, and does not hold. One that reads what is there and
+    cannot be read holds, unless it is certainly false; after a call that does not decode, so does each that fails.
     """
+    context = EvaluationContext(condition_values)
     for policy in sorted(user.mfa_policies, key=lambda one: one.order):
-        if _holds(policy.condition, condition_values, fail_closed=fail_closed):
+        if not policy.condition or _holds(conditions[policy.condition], context, has_unreadable_call):
             return policy
     return None
 
 
-def _holds(condition: str, values: Mapping[str, Any], *, fail_closed: bool) -> bool:
-    if not condition:
-        return True
-    try:
-        expression = compile_expression(condition, Clause.CONDITION)
-    except ExpressionRefused:
-        return False
-    result = expression.weigh_in(Frame(values)) if fail_closed else expression.evaluate(values)
-    return fail_closed if isinstance(result, EvaluationError) else bool(result)
+def _holds(condition: CompiledExpression, context: EvaluationContext, has_unreadable_call: bool) -> bool:
+    value = condition.evaluate(context)
+    if isinstance(value, bool):
+        return value
+    possible = condition.evaluate_three_valued(context)
+    return possible.value is not False and (has_unreadable_call or possible.unreadable)
+
+
+def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator[Proof]:
+    """The proofs by credentials that were registered before the activity was submitted.
+
+    Otherwise one stolen credential would suffice: its holder submits, registers a second one, and approves with it.
+    """
+    return (proof for proof in proofs if proof.registered_at_ms <= submitted_at_ms)
 
 
 def status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:

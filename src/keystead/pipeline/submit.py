@@ -8,7 +8,7 @@ from __future__ import annotations
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline import deciding
+from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.cases import case_of_submission
 from keystead.pipeline.commit import Decided, commit_of, vote_of
@@ -16,8 +16,8 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.store import Commit
+from keystead.policies.authorize import recorded
 from keystead.policies.denial import denied
-from keystead.policies.judgement import recorded
 
 
 async def decide_submission(
@@ -34,11 +34,11 @@ async def decide_submission(
     refused with nothing to commit.
     """
     case = await case_of_submission(submission, caller, organization, environment, now_ms)
-    decision = deciding.judged(case, organization, fail_closed=environment.rules.fail_closed)
-    lacks_proofs = deciding.lacks_proofs(case, organization, decision)
+    decision = authorization.authorize_activity(case, organization, environment.rules.authorization)
+    lacks_proofs = authorization.lacks_proofs(case, organization, decision)
     activity_id = environment.new_id()
     vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), now_ms)
-    evaluation = deciding.evaluation(
+    evaluation = authorization.evaluation(
         environment.new_id(),
         activity_id,
         vote.id,

@@ -11,7 +11,7 @@ from keystead.api.enums import VoteSelection
 from keystead.api.errors import InvalidRequest
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline import deciding, states
+from keystead.pipeline import authorization, states
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.cases import case_of_activity
 from keystead.pipeline.commit import Decided, commit_of, vote_of
@@ -19,8 +19,8 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import Event
+from keystead.policies.authorize import recorded
 from keystead.policies.denial import denied
-from keystead.policies.judgement import recorded
 
 
 async def decide_vote(
@@ -38,20 +38,20 @@ async def decide_vote(
     `computed`: by an earlier attempt at it. Raises ServiceError if refused.
     """
     selection, user_id = submission.operation.casts, caller.user.user_id
-    fail_closed = environment.rules.fail_closed
+    settings = environment.rules.authorization
     assert selection is not None
     if states.is_final(on_record.status):
         raise InvalidRequest(
             f"the activity is already in status {on_record.status}: votes on it are closed "
             "(field `parameters.fingerprint`)"
         )
-    activity = deciding.at(on_record, now_ms, environment.rules.approvals_last_ms)
-    proof = deciding.proof_of(caller, submission, now_ms)
-    counted = deciding.counted_proofs(activity, organization)
-    case = await case_of_activity(activity, organization, environment)
+    activity = authorization.at(on_record, now_ms, environment.rules.approvals_last_ms)
+    proof = authorization.proof_of(caller, submission, now_ms)
+    counted = authorization.counted_proofs(activity, organization)
+    case = await case_of_activity(activity, organization, environment, (user_id,))
     case = replace(case, proofs=counted, now_ms=now_ms)
-    decision_before = deciding.judged(case, organization, fail_closed=fail_closed)
-    if not deciding.may_approve(case, organization, user_id, fail_closed=fail_closed):
+    decision_before = authorization.authorize_activity(case, organization, settings)
+    if not authorization.may_approve(case, organization, user_id, settings):
         raise denied(decision_before, submission.version.activity_type, activity.id)
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
     mine = [one for one in counted if one.user_id == user_id]
@@ -71,16 +71,18 @@ async def decide_vote(
         decision, event = recorded(decision_before, rejected=True), Event.REJECTED
     else:
         case = case if repeats else replace(case, proofs=(*counted, proof))
-        decision = deciding.judged(case, organization, fail_closed=fail_closed)
+        decision = authorization.authorize_activity(case, organization, settings)
         # A policy may deny because of who approves: then it denies this approval, and others may follow.
         denies_this = user_id == case.submitter_id or decision_before.verdict not in DENIALS
         if decision.verdict in DENIALS and denies_this:
             raise denied(decision, submission.version.activity_type, activity.id)
-        lacks_proofs = deciding.lacks_proofs(case, organization, decision)
+        lacks_proofs = authorization.lacks_proofs(case, organization, decision)
         event = event_decided(decision, lacks_proofs=lacks_proofs)
         if repeats and states.after(activity.status, event) is activity.status:
             return Decided(activity=on_record)
         decision = recorded(decision, authenticators_needed=lacks_proofs)
-    evaluation = deciding.evaluation(environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms)
+    evaluation = authorization.evaluation(
+        environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms
+    )
     executed = await execute(event, activity, case, organization, environment, computed)
     return await commit_of(activity, executed, case, organization, evaluation, environment)

@@ -7,7 +7,7 @@ there, a map has the key, a list is long enough, a dynamic value is what it is c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import NoReturn, assert_never
 
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import (
@@ -31,7 +31,6 @@ from keystead.policies.syntax import (
 )
 from keystead.policies.time import TimeRefused, cron_span, timestamp
 from keystead.policies.types import (
-    NUMBERS,
     TEXTS,
     ListOf,
     MapOf,
@@ -45,7 +44,7 @@ from keystead.policies.types import (
 )
 
 _CONDITIONS = (Scalar.BOOL, Scalar.DYNAMIC)
-_POSITIONS = (*NUMBERS, Scalar.NUMERAL, Scalar.DYNAMIC)
+_POSITIONS = (Scalar.INT, Scalar.NUMERAL, Scalar.DYNAMIC)
 _KEYS = (*TEXTS, Scalar.DYNAMIC)
 
 
@@ -74,6 +73,11 @@ def check(tree: Node, clause: Clause) -> Typing:
 
 def _refuse(reason: str, at: Place) -> NoReturn:
     raise ExpressionRefused(f"Expression cannot be evaluated: {reason}", at)
+
+
+def _part_of(kind: Type) -> Type:
+    """The type of a part of a list or string: a part of an activity type is a plain string."""
+    return Scalar.STRING if kind is Scalar.ACTIVITY_TYPE else kind
 
 
 class _Checker:
@@ -124,6 +128,8 @@ class _Checker:
                 for operand in operands:
                     self.condition(operand, variables, f"an operand of `{operator}`")
                 return Scalar.BOOL
+            case unknown:
+                assert_never(unknown)
 
     def _list(self, node: ListLiteral, variables: Mapping[str, Type]) -> Type:
         common = Scalar.NOTHING
@@ -179,7 +185,7 @@ class _Checker:
             case MapOf(value=value):
                 return value
             case _:
-                return of
+                return _part_of(of)
 
     def _slice(self, node: Slice, variables: Mapping[str, Type]) -> Type:
         of = self._type(node.of, variables)
@@ -189,7 +195,7 @@ class _Checker:
             kind = self._type(bound, variables)
             if kind not in _POSITIONS:
                 _refuse(f"expected an integer on either side of `..`, found {named(kind)}", bound.at)
-        return of
+        return _part_of(of)
 
     def _items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
         """The type of the items of what a list function is called on."""

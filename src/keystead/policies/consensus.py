@@ -1,73 +1,52 @@
 """Could more approvals meet a consensus, and whose approvals does it count?
 
-Both are approximations by rule, since trying every set of users is out of the question. A consensus can be met
-if it holds once everybody has approved. It counts a user who matches the predicate of a list function on
-`approvers` in it, or who owns a credential that matches one on `credentials`; where either list is used as a whole,
-such as approvers.count() >= 2, it counts everyone.
-Not here: what a decision makes of that (`judgement`).
+Both answers are approximations by rule, because trying every set of users is out of the question. A consensus can
+be met if it holds once everybody has approved. It counts a user who matches the predicate of a list function on
+`approvers` in it, or who owns a credential that matches one on `credentials`. Where either list is used as a
+whole, as in approvers.count() >= 2, it counts everyone. Not here: what a decision makes of that (`evaluator`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from keystead.policies.checking import check
-from keystead.policies.evaluation import Compiler, free_slot, steps_of
-from keystead.policies.expression import KEPT_CHARACTERS, Kept
-from keystead.policies.frame import STEPS_MAX, EvaluationFailed, Frame
-from keystead.policies.grammar import parse
-from keystead.policies.namespaces import Clause
+from keystead.policies.compiler import Compiler, free_slot, steps_of
+from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.syntax import ListFunction, Name, Node, Slice, parts
 
 UserValue = Mapping[str, Any]
 CredentialValue = Mapping[str, Any]
 
-Place = Callable[[Frame, UserValue, Sequence[CredentialValue]], bool]
-"""Whether one place in a consensus counts this user, who owns these credentials."""
+Counter = Callable[[EvaluationContext, UserValue, Sequence[CredentialValue]], bool]
+"""Whether one part of a consensus counts this user, who owns these credentials. The context holds everybody as
+approvers. Raises EvaluationFailed."""
 
 
-def counts(consensus: str, frame: Frame, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
-    """Whether a consensus counts this user. The frame holds everybody as approvers."""
-    frame.steps = STEPS_MAX
-    for place in _PLACES.of(consensus, Clause.CONSENSUS):
-        # A predicate that has no value for this user does not match.
-        with suppress(EvaluationFailed):
-            if place(frame, user, credentials):
-                return True
-    return False
+def counters_of(compiler: Compiler, tree: Node) -> tuple[Counter, ...]:
+    """The parts of a consensus that count users."""
+    return tuple(_CounterFinder(compiler).counters(tree, {}))
 
 
-def _places(text: str, clause: Clause) -> tuple[Place, ...]:
-    typing = check(parse(text), clause)
-    return tuple(_Finder(Compiler(typing, weighing=False)).places(typing.tree, {}))
-
-
-_PLACES = Kept(_places, KEPT_CHARACTERS)
-
-
-class _Finder:
-    """Finds the places in a consensus that count users."""
-
+class _CounterFinder:
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
 
-    def places(self, node: Node, scope: Mapping[str, int]) -> Iterator[Place]:
+    def counters(self, node: Node, scope: Mapping[str, int]) -> Iterator[Counter]:
         chain = _chain(node, scope)
         if chain is not None:
             yield self._chained(*chain, scope)
         elif isinstance(node, ListFunction):
-            yield from self.places(node.of, scope)
+            yield from self.counters(node.of, scope)
             inner = {**scope, node.variable: free_slot(scope)}
-            for place in self.places(node.predicate, inner):
-                yield self._for_any_item(node.of, place, scope)
+            for counter in self.counters(node.predicate, inner):
+                yield self._for_any_item(node.of, counter, scope)
         else:
             for part in parts(node):
-                yield from self.places(part, scope)
+                yield from self.counters(part, scope)
 
-    def _chained(self, keyword: str, functions: Sequence[ListFunction], scope: Mapping[str, int]) -> Place:
-        """approvers.filter(u, …).any(v, …): whoever matches every predicate."""
+    def _chained(self, keyword: str, functions: Sequence[ListFunction], scope: Mapping[str, int]) -> Counter:
+        """approvers.filter(u, …).any(v, …) counts a user who matches every predicate."""
         slot = free_slot(scope)
         predicates = [
             (
@@ -78,24 +57,24 @@ class _Finder:
             for function in functions
         ]
 
-        def matches(frame: Frame, value: Mapping[str, Any]) -> bool:
+        def matches(context: EvaluationContext, value: Mapping[str, Any]) -> bool:
             for predicate, steps, at in predicates:
-                frame.charge(steps, at)
-                frame.variables[slot] = value
-                if not predicate(frame):
+                context.charge(steps, at)
+                context.variables[slot] = value
+                if not predicate(context):
                     return False
             return True
 
         if keyword == "approvers":
-            return lambda frame, user, _: matches(frame, user)
-        return lambda frame, _, credentials: any(matches(frame, credential) for credential in credentials)
+            return lambda context, user, _: matches(context, user)
+        return lambda context, _, credentials: any(matches(context, credential) for credential in credentials)
 
-    def _for_any_item(self, of: Node, place: Place, scope: Mapping[str, int]) -> Place:
-        """['A', 'B'].all(id, approvers.any(u, u.id == id)): whoever the place counts for one of the items."""
+    def _for_any_item(self, of: Node, counter: Counter, scope: Mapping[str, int]) -> Counter:
+        """['A', 'B'].all(id, approvers.any(u, u.id == id)) counts a user whom it counts for one of the items."""
         items_of, slot = self._compiler.items(of, scope), free_slot(scope)
 
-        def counted(frame: Frame, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
-            return any(place(frame, user, credentials) for frame.variables[slot] in items_of(frame))
+        def counted(context: EvaluationContext, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
+            return any(counter(context, user, credentials) for context.variables[slot] in items_of(context))
 
         return counted
 

@@ -1,31 +1,35 @@
-"""A judgement in words: the refusal that a caller gets.
+"""A decision in words: the error that a denied caller gets.
 
-Not here: the judgement itself (`judgement`).
+Not here: the decision itself (`authorize`).
 """
 
 from __future__ import annotations
 
 from keystead.api.errors import PermissionDenied
-from keystead.policies.judgement import Judgement, Rule, Verdict
+from keystead.policies.authorize import Decision, Rule, Verdict
 
 _WHY = {
     Rule.ROOT_ONLY: "Only members of the root quorum can take it.",
     Rule.DENY_POLICY: "A policy denies it.",
+    Rule.RAW_PAYLOAD: (
+        "Policies of the organization restrict transactions, and this server then refuses raw payloads, which may "
+        "be transactions. Sign it as a transaction, or have the root quorum take the action."
+    ),
     Rule.COST: "The policies of the organization take more steps than a decision may; the root quorum can take it.",
 }
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-def denied(judgement: Judgement, activity_type: str, activity_id: str) -> PermissionDenied:
-    """The refusal of an activity that was judged so. It names every policy and its outcome, and the id under which
+def denied(decision: Decision, activity_type: str, activity_id: str) -> PermissionDenied:
+    """The refusal of an activity by this decision. It names every policy and its outcome, and the id under which
     the evaluation is kept."""
-    if judgement.verdict is Verdict.DENY_EXPLICIT:
-        message = f"The following policies denied this action: {', '.join(judgement.policy_ids)}"
+    if decision.verdict is Verdict.DENY_EXPLICIT:
+        message = f"The following policies denied this action: {', '.join(decision.policy_ids)}"
     else:
         message = "No policies evaluated to outcome: Allow"
     return PermissionDenied(
         f"You don't have sufficient permissions to take this action ({activity_type}). "
-        f"{_WHY.get(judgement.rule, _NOTHING_ALLOWS)}",
+        f"{_WHY.get(decision.rule, _NOTHING_ALLOWS)}",
         machine_code="",
         details=[
             {
@@ -33,7 +37,7 @@ def denied(judgement: Judgement, activity_type: str, activity_id: str) -> Permis
                 "message": message,
                 "activityId": activity_id,
                 "policyEvaluations": [
-                    {"policyId": each.policy_id, "outcome": str(each.outcome)} for each in judgement.evaluations
+                    {"policyId": each.policy_id, "outcome": str(each.outcome)} for each in decision.evaluations
                 ],
             }
         ],

@@ -1,135 +1,157 @@
-"""An expression made ready once and evaluated often; also by those who borrow the language: MFA conditions,
-the scopes of session profiles.
+"""One expression, compiled: evaluated as a clause of a policy, as the condition of an MFA policy.
 
-Here: from text to `Expression`, kept by its text. Not here: the three expressions of a policy (`policy`).
+Here: from text to `Expression`, and what stands in for a stored text that no longer compiles. An expression holds
+nothing of any request. Not here: the clauses of a policy (`policy`), what an organization keeps compiled
+(`policy_set`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from keystead.policies.checking import check
-from keystead.policies.evaluation import compiled
-from keystead.policies.frame import STEPS_MAX, EvaluationError, EvaluationFailed, Frame, spent
+from keystead.policies.compiler import Compiler
+from keystead.policies.consensus import Counter, counters_of
+from keystead.policies.evaluation_context import (
+    STEPS_MAX,
+    EvaluationContext,
+    EvaluationError,
+    EvaluationFailed,
+    strict,
+    three_valued,
+)
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused, names_in
-
-KEPT_CHARACTERS = 500_000
-"""How much text stays compiled, twice over. A compiled expression takes some 100 bytes for each character."""
-
-SITUATIONS_KEPT = 10
-"""In how many situations the value of one expression is kept."""
-
-Situation = tuple[Hashable, ...]
-"""What a value is kept by: whatever the caller tells requests apart by."""
+from keystead.policies.syntax import ExpressionRefused, Index, Node, Slice, names_in, parts
 
 Value = bool | EvaluationError
 """True, false, or why neither."""
 
 
+class ThreeValued(NamedTuple):
+    """A value in Kleene's logic; None is unknown. `unreadable`: some part that counts is there and cannot be
+    read."""
+
+    value: bool | None
+    unreadable: bool
+
+
+class Source(NamedTuple):
+    """What an expression is compiled from.
+
+    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind wherever
+    that makes the expression true of more activities. So it is in DENY policies and MFA conditions.
+    """
+
+    text: str
+    clause: Clause
+    all_versions: bool = False
+
+
 class Expression:
-    """A checked expression. It holds nothing of any request, and many may evaluate it at once."""
+    """A checked expression. Many evaluations may use it at once.
 
-    __slots__ = ("_kept", "_run", "_weighing", "clause", "names", "text")
+    `names`: the keywords, fields and variables that it names. `may_lack_items`: it reads items by position, which a
+    request may lack.
+    """
 
-    def __init__(self, text: str, clause: Clause) -> None:
+    __slots__ = ("_counters", "_run", "may_lack_items", "names", "source")
+
+    def __init__(self, source: Source) -> None:
         """Raises ExpressionRefused."""
-        self.text = text
-        self.clause = clause
-        tree = parse(text)
+        self.source = source
+        tree = parse(source.text)
+        typing = check(tree, source.clause)
+        compiler = Compiler(typing, all_versions=source.all_versions)
         self.names = names_in(tree)
-        self._run = compiled(check(tree, clause))
-        self._kept: dict[Situation, tuple[Value, int]] = {}
-        self._weighing: Callable[[Frame], bool] | None = None
+        self.may_lack_items = _reads_positions(tree)
+        self._run = compiler.expression()
+        is_consensus = source.clause is Clause.CONSENSUS
+        self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
 
-    def evaluate(self, namespaces: Mapping[str, Any]) -> Value:
-        """True, false, or why neither, over the values of a request by keyword. Absent keywords are left out."""
-        return self.evaluate_in(Frame(namespaces))
+    def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
+        """The value in this context. Every operand of `&&` and `||` is evaluated: one that fails, fails the
+        whole."""
+        context.junction = strict
+        return self._value(context, steps)
 
-    def evaluate_in(self, frame: Frame, steps: int = STEPS_MAX) -> Value:
-        frame.steps = steps
-        try:
-            return self._run(frame)
-        except EvaluationFailed as failed:
-            return failed.error
-
-    def evaluate_once(self, situation: Situation, frame: Frame) -> tuple[Value, int]:
-        """As `evaluate_in`, with the steps that it took; kept for the next who asks in the same situation.
-
-        The caller vouches that whatever this reads is the same in all requests of one situation.
-        """
-        kept = self._kept.get(situation)
-        if kept is None:
-            value = self.evaluate_in(frame)
-            if len(self._kept) >= SITUATIONS_KEPT:
-                self._kept.clear()
-            kept = self._kept[situation] = value, spent(frame, STEPS_MAX)
-        return kept
-
-    def weigh_in(self, frame: Frame) -> Value:
-        """As `evaluate_in`, except that a part that fails is outweighed where another settles the matter.
+    def evaluate_three_valued(self, context: EvaluationContext) -> ThreeValued:
+        """The value in Kleene's logic: an operand that fails is unknown, and the whole too unless others decide it.
 
         So `activity.action == 'SIGN' && eth.tx.value > 5` is false of an activity that signs nothing.
         """
-        if self._weighing is None:
-            self._weighing = compiled(check(parse(self.text), self.clause), weighing=True)
-        frame.steps = STEPS_MAX
+        context.junction, context.outweighed_unreadable = three_valued, False
+        value = self._value(context, STEPS_MAX)
+        if isinstance(value, EvaluationError):
+            return ThreeValued(None, value.unreadable or context.outweighed_unreadable)
+        return ThreeValued(value, context.outweighed_unreadable)
+
+    def _value(self, context: EvaluationContext, steps: int) -> Value:
+        context.steps = steps
         try:
-            return self._weighing(frame)
+            return bool(self._run(context))
         except EvaluationFailed as failed:
             return failed.error
 
-
-class Broken:
-    """In the place of an expression that was stored and can no longer be compiled: it always fails."""
-
-    __slots__ = ("_error",)
-
-    def __init__(self, refused: ExpressionRefused) -> None:
-        self._error = EvaluationError(refused.reason, refused.place)
-
-    def evaluate_in(self, frame: Frame, steps: int = STEPS_MAX) -> Value:
-        frame.steps = steps
-        return self._error
-
-    def weigh_in(self, frame: Frame) -> Value:
-        return self.evaluate_in(frame)
+    def counts(
+        self, everybody: EvaluationContext, user: Mapping[str, Any], credentials: Sequence[Mapping[str, Any]]
+    ) -> bool:
+        """Whether this consensus counts the user, who owns these credentials. `everybody` holds all as
+        approvers."""
+        everybody.junction, everybody.steps = strict, STEPS_MAX
+        for counter in self._counters:
+            try:
+                if counter(everybody, user, credentials):
+                    return True
+            except EvaluationFailed:
+                continue  # A predicate that has no value for this user does not match.
+        return False
 
 
-KeptT = TypeVar("KeptT")
+class UncompilableExpression:
+    """In the place of an expression that was accepted before and no longer compiles: it always fails, unreadable.
 
-
-class Kept(Generic[KeptT]):
-    """What was made of recently used texts, in bounded memory.
-
-    Two generations: what is used enters the young one; when that is full it becomes the old one, and what was
-    old and unused since is forgotten. Unlike a count of entries, this bounds characters.
+    A time zone may vanish from the host, and a later version may check more.
     """
 
-    def __init__(self, make: Callable[[str, Clause], KeptT], characters: int) -> None:
-        self._make = make
-        self._characters = characters
-        self._young: dict[tuple[str, Clause], KeptT] = {}
-        self._old: dict[tuple[str, Clause], KeptT] = {}
-        self._young_characters = 0
+    __slots__ = ("_error", "names", "source")
 
-    def of(self, text: str, clause: Clause) -> KeptT:
-        key = (text, clause)
-        if key in self._young:
-            return self._young[key]
-        made = self._old[key] if key in self._old else self._make(text, clause)
-        if self._young_characters + len(text) > self._characters:
-            self._old, self._young, self._young_characters = self._young, {}, 0
-        self._young[key] = made
-        self._young_characters += len(text)
-        return made
+    may_lack_items = True
+
+    def __init__(self, source: Source, refused: ExpressionRefused) -> None:
+        self.source = source
+        self.names: frozenset[str] = frozenset()
+        self._error = EvaluationError(refused.reason, refused.place, unreadable=True)
+
+    def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
+        context.steps = steps
+        return self._error
+
+    def evaluate_three_valued(self, context: EvaluationContext) -> ThreeValued:
+        context.steps = STEPS_MAX
+        return ThreeValued(None, unreadable=True)
+
+    def counts(self, *_: Any) -> bool:
+        return False
 
 
-_KEPT = Kept(Expression, KEPT_CHARACTERS)
+CompiledExpression = Expression | UncompilableExpression
 
 
-def compile_expression(text: str, clause: Clause) -> Expression:
-    """The expression of this text, checked for use as this clause. Raises ExpressionRefused."""
-    return _KEPT.of(text, clause)
+def compile_stored(source: Source) -> CompiledExpression:
+    """The expression of a record: what no longer compiles fails in every decision instead of here."""
+    try:
+        return Expression(source)
+    except ExpressionRefused as refused:
+        return UncompilableExpression(source, refused)
+
+
+def _reads_positions(tree: Node) -> bool:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Index | Slice):
+            return True
+        waiting.extend(parts(node))
+    return False

@@ -37,7 +37,7 @@ from keystead.policies.tokens import Token, tokens_of
 
 LENGTH_MAX = 10_000
 DEPTH_MAX = 64
-INT_MAX = 2**127 - 1
+INT_MAX = 2**256 - 1
 _INT_DIGITS_MAX = 1_000
 """Beyond this a literal is refused unread: Python would refuse to read it too, in words of its own."""
 

@@ -1,12 +1,13 @@
 """What an expression can name: the keywords of each clause, their fields, and the type of each. Data only.
 
-Not here: the values (whoever asks for a decision fills them), and how a path is checked (`checking`).
+Not here: the values (`request`, `operations`), and how a path is checked (`checking`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 
@@ -19,7 +20,7 @@ class Clause(StrEnum):
     TIME = "time"
 
 
-_BOOL, _INT, _UINT = Scalar.BOOL, Scalar.INT, Scalar.UINT
+_BOOL, _INT = Scalar.BOOL, Scalar.INT
 _STRING, _HEX, _ADDRESS = Scalar.STRING, Scalar.HEX, Scalar.ADDRESS
 _NUMERAL, _DYNAMIC = Scalar.NUMERAL, Scalar.DYNAMIC
 _STRINGS, _INTS = ListOf(_STRING), ListOf(_INT)
@@ -63,7 +64,7 @@ _ETH_TX = _struct(
 )
 _EIP_712 = _struct(
     primary_type=_STRING,
-    domain=_struct(name=_STRING, version=_STRING, verifying_contract=_HEX, chain_id=_UINT),
+    domain=_struct(name=_STRING, version=_STRING, verifying_contract=_HEX, chain_id=_INT),
     message=MapOf(_DYNAMIC),
 )
 _EIP_7702 = _struct(address=_HEX, chain_id=_NUMERAL, nonce=_NUMERAL)
@@ -143,7 +144,7 @@ _TRON_TX = _struct(
 _BITCOIN_TX = _struct(
     version=_STRING,
     inputs=ListOf(_struct(tx_id=_HEX, vout=_INT, sequence=_INT)),
-    outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_STRING, address_type=_STRING)),
+    outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_ADDRESS, address_type=_STRING)),
     locktime=_struct(amount=_INT, type=_STRING),
     fee=_INT,
 )
@@ -203,21 +204,17 @@ _WEBHOOK: Mapping[str, Type] = {"endpoint_id": _STRING}
 
 PARAMS: Mapping[str, Mapping[str, Type]] = {
     "SIGN_RAW_PAYLOAD": _PAYLOAD,
-    "SIGN_RAW_PAYLOAD_V2": _PAYLOAD,
     "SIGN_RAW_PAYLOADS": _PAYLOAD,
-    "SIGN_TRANSACTION_V2": {"type": _STRING},
+    "SIGN_TRANSACTION": {"type": _STRING},
     "DELETE_USERS": {"user_ids": _STRINGS},
     "CREATE_API_KEYS": {"user_id": _STRING},
-    "CREATE_API_KEYS_V2": {"user_id": _STRING},
     "DELETE_API_KEYS": {"user_id": _STRING, "api_key_ids": _STRINGS},
     "EXPORT_WALLET": _EXPORT,
     "EXPORT_WALLET_ACCOUNT": _EXPORT,
     "EXPORT_PRIVATE_KEY": _EXPORT,
     "UPDATE_WALLET": {"wallet_id": _STRING},
-    "INIT_OTP_AUTH_V2": {"otp_length": _INT},
-    "INIT_OTP_AUTH_V3": {"otp_length": _INT},
+    "INIT_OTP_AUTH": {"otp_length": _INT},
     "OTP_LOGIN": _LOGIN,
-    "OTP_LOGIN_V2": _LOGIN,
     "STAMP_LOGIN": _LOGIN,
     "OAUTH_LOGIN": _LOGIN,
     "UPDATE_WEBHOOK_ENDPOINT": _WEBHOOK,
@@ -230,10 +227,11 @@ PARAMS: Mapping[str, Mapping[str, Type]] = {
         "lightning_receive": _struct(threshold=_INT, operator_recipients=_OPERATOR_RECIPIENTS),
     },
 }
-"""What `activity.params` holds, by activity type without its prefix. Nothing else in a request can be named."""
+"""What `activity.params` holds, by kind of activity: the parameters of every version, as the current version names
+them. Nothing else in a request can be named."""
 
 _ACTIVITY = _struct(
-    type=_STRING,
+    type=Scalar.ACTIVITY_TYPE,
     kind=_STRING,
     resource=_STRING,
     action=_STRING,
@@ -259,3 +257,6 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
     Clause.TIME: {"time": _struct(now=Scalar.TIMESTAMP)},
 }
 """The keywords of each clause. One that is absent from a request fails the expression that names it."""
+
+TRANSACTION_KEYWORDS: Final = frozenset({"eth", "solana", "tron", "bitcoin", "tempo"})
+"""Keywords whose field `tx` is a transaction."""

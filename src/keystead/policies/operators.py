@@ -5,24 +5,27 @@ Here: members and items, equality and order, all and any. Not here: in which ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from keystead.policies.frame import EvaluationError, EvaluationFailed, Frame, StepsExceeded
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, EvaluationFailed, Run
 from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.time import cron_span, timestamp
 from keystead.policies.types import Comparison as How
-from keystead.policies.types import Scalar, Type, named
+from keystead.policies.types import Type, named
 from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, fits, is_integer, is_list
 
 _CRON_STEPS = 100
 
-Run = Callable[[Frame], Any]
-Settle = Callable[[Frame, Iterable[Run], bool], bool]
 
-
-def fail(reason: str, at: Place) -> NoReturn:
+def fail_absent(reason: str, at: Place) -> NoReturn:
+    """Fail because the request has no such value."""
     raise EvaluationFailed(EvaluationError(reason, at))
+
+
+def fail_unreadable(reason: str, at: Place) -> NoReturn:
+    """Fail because the request has a value there that cannot be read as the expression needs it."""
+    raise EvaluationFailed(EvaluationError(reason, at, unreadable=True))
 
 
 def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
@@ -36,9 +39,7 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
         # Policies over transactions meet this with every other activity, so it costs as little as it can.
         if value is None:
             raise EvaluationFailed(absent)
-        if kind is Scalar.INT and is_integer(value):
-            fail(f"{spelled(node)} is beyond the range of integers, 128 bit", node.at)
-        fail(f"{spelled(node)} is not {named(kind)}", node.at)
+        fail_unreadable(f"{spelled(node)} is not {named(kind)}", node.at)
 
     return read
 
@@ -48,33 +49,8 @@ def text_steps(value: Any) -> int:
     return len(value) >> 6 if isinstance(value, str) else 0
 
 
-def charge_texts(frame: Frame, at: Place, left: Any, right: Any) -> None:
-    frame.charge(text_steps(left) + text_steps(right), at)
-
-
-def settled(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
-    """Whether all are true (false being the deciding value) or any is (true being it). All of them are run."""
-    decided = False
-    for run in runs:
-        if run(frame) is deciding:
-            decided = True
-    return deciding if decided else not deciding
-
-
-def weighed(frame: Frame, runs: Iterable[Run], deciding: bool) -> bool:
-    """The same, but one that decides outweighs those that fail."""
-    decided, failed = False, None
-    for run in runs:
-        try:
-            if run(frame) is deciding:
-                decided = True
-        except StepsExceeded:
-            raise
-        except EvaluationFailed as failure:
-            failed = failed or failure
-    if failed is not None and not decided:
-        raise failed
-    return deciding if decided else not deciding
+def charge_texts(context: EvaluationContext, at: Place, left: Any, right: Any) -> None:
+    context.charge(text_steps(left) + text_steps(right), at)
 
 
 def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: Callable[[Any], Any]) -> Run:
@@ -82,40 +58,46 @@ def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: 
     names = tuple(step.name for step in path)
     absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
 
-    def at_end(frame: Frame) -> Any:
-        value: Any = frame.namespaces
+    def at_end(context: EvaluationContext) -> Any:
+        value: Any = context.values
         reached = 0
         try:
             for name in names:
                 value = value[name]
                 reached += 1
-        except (KeyError, TypeError, IndexError):
-            value = None
-        if fitting(value):
-            return value
-        if reached < len(names):
-            raise EvaluationFailed(absent[reached])
-        return read(value)
+        except (KeyError, TypeError):
+            if value is None or isinstance(value, Mapping):
+                raise EvaluationFailed(absent[reached]) from None
+            fail_unreadable(f"{spelled(path[reached - 1])} has no fields", path[reached].at)
+        return value if fitting(value) else read(value)
 
     return at_end
 
 
+def field_of(node: Field, holder: Any) -> Any:
+    """What a struct holds under the name of a field; None if it lacks the field."""
+    if not isinstance(holder, Mapping):
+        fail_unreadable(f"{spelled(node.of)} has no fields", node.at)
+    return holder.get(node.name)
+
+
 def at_name(node: Index, holder: Any, name: str) -> Any:
     """What a map holds under a name."""
-    try:
-        return holder[name]
-    except (KeyError, TypeError, IndexError):
-        fail(f"{spelled(node.of)}['{name[:80]}'] is absent", node.at)
+    if not isinstance(holder, Mapping):
+        fail_unreadable(f"{spelled(node.of)} is not a map", node.at)
+    if name not in holder:
+        fail_absent(f"{spelled(node.of)}['{name[:80]}'] is absent", node.at)
+    return holder[name]
 
 
 def at_position(node: Index, holder: Any, index: Any) -> Any:
     """An item of a list, or a character of a string."""
     if not (is_list(holder) or isinstance(holder, str)):
-        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
+        fail_unreadable(f"{spelled(node.of)} is neither a list nor a string", node.at)
     if not is_integer(index):
-        fail(f"{spelled(node.index)} is not an integer", node.index.at)
+        fail_unreadable(f"{spelled(node.index)} is not an integer", node.index.at)
     if not 0 <= index < len(holder):
-        fail(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
+        fail_absent(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
     return holder[index]
 
 
@@ -124,49 +106,49 @@ def _position(index: int) -> str:
     return str(index) if abs(index) < 2**64 else "…"
 
 
-def sliced(node: Slice, frame: Frame, holder: Any, start: Any, end: Any) -> Any:
+def sliced(node: Slice, context: EvaluationContext, holder: Any, start: Any, end: Any) -> Any:
     """A part of a list or a string, which must lie within it."""
     if not (is_list(holder) or isinstance(holder, str)):
-        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
+        fail_unreadable(f"{spelled(node.of)} is neither a list nor a string", node.at)
     if not (is_integer(start) and is_integer(end)):
-        fail("the bounds of a slice are not integers", node.at)
+        fail_unreadable("the bounds of a slice are not integers", node.at)
     if not 0 <= start <= end <= len(holder):
         bounds = f"{_position(start)}..{_position(end)}"
-        fail(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
-    frame.charge(end - start if is_list(holder) else (end - start) >> 6, node.at)
+        fail_absent(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
+    context.charge(end - start if is_list(holder) else (end - start) >> 6, node.at)
     return holder[start:end]
 
 
-def compared(how: How, operator: str, at: Place) -> Callable[[Frame, Any, Any], bool]:
+def compared(how: How, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
     """A comparison of two values, charged for the texts among them."""
     compare = OPERATORS[operator]
     if how is How.DYNAMIC:
         ordered = operator not in ("==", "!=")
 
-        def dynamic(frame: Frame, left: Any, right: Any) -> bool:
-            charge_texts(frame, at, left, right)
+        def dynamic(context: EvaluationContext, left: Any, right: Any) -> bool:
+            charge_texts(context, at, left, right)
             try:
                 return compare(*dynamic_pair(left, right, ordered=ordered))
             except Incomparable as refused:
-                fail(str(refused), at)
+                fail_unreadable(str(refused), at)
 
         return dynamic
     form = FORMS[how]
 
-    def static(frame: Frame, left: Any, right: Any) -> bool:
-        charge_texts(frame, at, left, right)
+    def static(context: EvaluationContext, left: Any, right: Any) -> bool:
+        charge_texts(context, at, left, right)
         return compare(form(left), form(right))
 
     return static
 
 
-def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[[Frame, Any], bool]:
+def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[[EvaluationContext, Any], bool]:
     """`compared`, for types that are fixed, with what stands in the expression itself: its form is found once."""
     compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
     formed = form(literal)
 
-    def with_literal(frame: Frame, value: Any) -> bool:
-        frame.charge(text_steps(value) + literal_steps, at)
+    def with_literal(context: EvaluationContext, value: Any) -> bool:
+        context.charge(text_steps(value) + literal_steps, at)
         return compare(form(value), formed)
 
     return with_literal
@@ -179,8 +161,8 @@ def time_function(node: TimeFunction) -> Run:
         return lambda _: moment
     span = cron_span(*texts)
 
-    def is_open(frame: Frame) -> bool:
-        frame.charge(_CRON_STEPS, node.at)
-        return span.is_open(frame.namespaces["time"]["now"])
+    def is_open(context: EvaluationContext) -> bool:
+        context.charge(_CRON_STEPS, node.at)
+        return span.is_open(context.values["time"]["now"])
 
     return is_open

@@ -1,7 +1,7 @@
-"""A policy made ready for decisions: its effect and its three expressions.
+"""A policy, compiled: its effect and its three clauses.
 
-Here: what `compile_policy` refuses, and how a stored policy outlives a stricter check. Not here: the policy's
-record (`organizations`), and what a decision makes of it (`judgement`).
+Here: what `check_policy` refuses, and the sources of a policy's clauses. Not here: the policy's record
+(`api.records`), the policies of an organization together (`policy_set`).
 """
 
 from __future__ import annotations
@@ -10,57 +10,53 @@ import msgspec
 
 from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
-from keystead.policies.expression import Broken, Expression, compile_expression
+from keystead.api.records import Policy
+from keystead.policies.expression import CompiledExpression, Expression, Source
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """An expression that a policy leaves out is None, and holds always."""
+    """A clause that a policy leaves out is None, and always true."""
 
+    id: str
     effect: Effect
-    consensus: Expression | Broken | None = None
-    condition: Expression | Broken | None = None
-    time: Expression | Broken | None = None
+    consensus: CompiledExpression | None = None
+    condition: CompiledExpression | None = None
+    time: CompiledExpression | None = None
 
 
-def compile_policy(effect: Effect, consensus: str = "", condition: str = "", time: str = "") -> CompiledPolicy:
-    """A policy of these expressions, "" for none. Raises InvalidRequest for the first that is refused.
+class PolicySources(msgspec.Struct, frozen=True):
+    """What the clauses of a policy are compiled from; None for one that is left out."""
 
-    Without consensus and condition a policy applies to everything that anybody does.
-    """
-    return CompiledPolicy(
-        effect=effect,
-        consensus=_compiled(consensus, Clause.CONSENSUS),
-        condition=_compiled(condition, Clause.CONDITION),
-        time=_compiled(time, Clause.TIME),
+    consensus: Source | None
+    condition: Source | None
+    time: Source | None
+
+    @property
+    def given(self) -> tuple[Source, ...]:
+        return tuple([source for source in (self.consensus, self.condition, self.time) if source is not None])
+
+    @property
+    def characters(self) -> int:
+        return sum(len(source.text) for source in self.given)
+
+
+def sources_of(policy: Policy) -> PolicySources:
+    """The sources of a policy's clauses. Of a DENY policy, `activity.type` is meant in all versions."""
+    return PolicySources(
+        consensus=Source(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
+        condition=Source(policy.condition, Clause.CONDITION, all_versions=policy.effect is Effect.DENY)
+        if policy.condition
+        else None,
+        time=Source(policy.time, Clause.TIME) if policy.time else None,
     )
 
 
-def _compiled(text: str, clause: Clause) -> Expression | None:
-    try:
-        return compile_expression(text, clause) if text else None
-    except ExpressionRefused as refused:
-        raise InvalidRequest(f"invalid policy {clause}: {refused}") from None
-
-
-def compile_stored_policy(
-    effect: Effect, consensus: str = "", condition: str = "", time: str = ""
-) -> CompiledPolicy:
-    """As `compile_policy`, for a policy accepted before: an expression refused now fails in every decision instead.
-
-    A time zone may vanish from the host, a later version may check more, and decisions must be made all the same.
-    """
-    return CompiledPolicy(
-        effect=effect,
-        consensus=_recompiled(consensus, Clause.CONSENSUS),
-        condition=_recompiled(condition, Clause.CONDITION),
-        time=_recompiled(time, Clause.TIME),
-    )
-
-
-def _recompiled(text: str, clause: Clause) -> Expression | Broken | None:
-    try:
-        return compile_expression(text, clause) if text else None
-    except ExpressionRefused as refused:
-        return Broken(refused)
+def check_policy(policy: Policy) -> None:
+    """Raise InvalidRequest for the first clause that does not compile."""
+    for source in sources_of(policy).given:
+        try:
+            Expression(source)
+        except ExpressionRefused as refused:
+            raise InvalidRequest(f"invalid policy {source.clause}: {refused}") from None

@@ -126,6 +126,9 @@ UNGOVERNED: frozenset[str] = frozenset(
 )
 """What has a rule of its own, and no kind, resource or action: voting, and coming back as oneself."""
 
+ADDS_CREDENTIALS: frozenset[str] = frozenset({"CREATE_API_KEYS", "CREATE_AUTHENTICATORS", "CREATE_OAUTH_PROVIDERS"})
+"""What gives a user further lasting credentials."""
+
 OWN_RIGHTS: frozenset[str] = frozenset(
     {
         "CREATE_API_KEYS",

@@ -6,7 +6,7 @@ Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `e
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import msgspec
 
@@ -146,8 +146,10 @@ def parts(node: Node) -> tuple[Node, ...]:
             return left, right
         case Junction(operands=operands):
             return operands
-        case _:
+        case Literal() | Name() | TimeFunction():
             return ()
+        case unknown:
+            assert_never(unknown)
 
 
 def names_in(node: Node) -> frozenset[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import assert_never
 
 import msgspec
 
@@ -14,12 +15,10 @@ import msgspec
 class Scalar(Enum):
     BOOL = "a boolean"
     INT = "an integer"
-    """Signed, 128 bit."""
-    UINT = "an unsigned integer"
-    """256 bit."""
-    NUMBER = "a number"
-    """Of either kind: what the items of a list literal have in common that holds both."""
+    """Exact, of any size."""
     STRING = "a string"
+    ACTIVITY_TYPE = "an activity type"
+    """A string that names one version of a kind of activity."""
     HEX = "a string of hexadecimal digits"
     """Compared without regard to letter case."""
     ADDRESS = "an address"
@@ -48,8 +47,7 @@ class StructOf(msgspec.Struct, frozen=True, eq=False):
 
 Type = Scalar | ListOf | MapOf | StructOf
 
-NUMBERS = frozenset({Scalar.INT, Scalar.UINT, Scalar.NUMBER})
-TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
+TEXTS = frozenset({Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS})
 
 
 class Comparison(Enum):
@@ -57,7 +55,8 @@ class Comparison(Enum):
 
     EXACT = "as they are"
     HEX = "as hexadecimal digits in either case"
-    ADDRESS = "as addresses: hexadecimal ones in either case"
+    ADDRESS = "as addresses: by the destination that they name"
+    ACTIVITY_TYPE = "as activity types: exactly, or as versions of one kind"
     DYNAMIC = "by what they turn out to be"
 
 
@@ -71,12 +70,14 @@ def comparison(left: Type, right: Type) -> Comparison | None:
     if Scalar.DYNAMIC in pair:
         return None if Scalar.TIMESTAMP in pair else Comparison.DYNAMIC
     if Scalar.NUMERAL in pair:
-        return Comparison.DYNAMIC if pair <= NUMBERS | TEXTS | {Scalar.NUMERAL} else None
+        return Comparison.DYNAMIC if pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL} else None
     if pair <= TEXTS:
         if Scalar.HEX in pair:
             return Comparison.HEX
-        return Comparison.ADDRESS if Scalar.ADDRESS in pair else Comparison.EXACT
-    return Comparison.EXACT if pair <= NUMBERS or len(pair) == 1 else None
+        if Scalar.ADDRESS in pair:
+            return Comparison.ADDRESS
+        return Comparison.ACTIVITY_TYPE if Scalar.ACTIVITY_TYPE in pair else Comparison.EXACT
+    return Comparison.EXACT if len(pair) == 1 else None
 
 
 def ordering(left: Type, right: Type) -> Comparison | None:
@@ -98,10 +99,14 @@ def joined(left: Scalar, right: Scalar) -> Scalar | None:
             return Scalar.HEX
         case Comparison.ADDRESS:
             return Scalar.ADDRESS
+        case Comparison.ACTIVITY_TYPE:
+            return Scalar.ACTIVITY_TYPE
         case Comparison.DYNAMIC:
             return Scalar.DYNAMIC
         case Comparison.EXACT:
-            return left if left is right or left in TEXTS else Scalar.NUMBER
+            return left
+        case unknown:
+            assert_never(unknown)
 
 
 def named(kind: Type) -> str:
@@ -115,3 +120,5 @@ def named(kind: Type) -> str:
             return "a map"
         case StructOf():
             return "a struct"
+        case unknown:
+            assert_never(unknown)

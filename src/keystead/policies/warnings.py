@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy
+from keystead.policies.activity_shapes import OPTIONAL, Situations, situations
 from keystead.policies.grammar import parse
-from keystead.policies.situations import OPTIONAL, Situations, situations
 from keystead.policies.syntax import (
     Comparison,
     Contains,

@@ -22,10 +22,12 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.gathering import SigningCache, TransactionRules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.issuers import identities_of
@@ -155,7 +157,10 @@ def rules_of(settings: Settings) -> Rules:
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        fail_closed=settings.deny_policies_fail_closed,
+        authorization=AuthorizationSettings(
+            deny_policies_fail_closed=settings.deny_policies_fail_closed,
+            refuse_raw_payloads=settings.refuse_raw_payloads,
+        ),
     )
 
 
@@ -194,6 +199,7 @@ class Service:
             catalogue=CATALOGUE,
             rules=rules_of(settings),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
+            policy_sets=PolicySets(settings.policy_characters_cached),
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
         self._is_open = True

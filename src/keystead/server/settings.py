@@ -117,6 +117,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny_policies_fail_closed: Annotated[
         bool, Meta(description="Whether a DENY policy that fails to evaluate denies (security.md).")
     ] = False
+    refuse_raw_payloads: Annotated[
+        bool,
+        Meta(
+            description="Whether organizations with policies about transactions sign no raw payloads (policies.md)."
+        ),
+    ] = False
+    policy_characters_cached: Annotated[
+        int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
+    ] = 2_000_000
     oidc_keys_file: Annotated[
         str,
         Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),

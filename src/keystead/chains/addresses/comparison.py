@@ -7,6 +7,7 @@ the same key, which differ.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -15,6 +16,9 @@ from keystead.chains.addresses.stored_forms import ton_account
 from keystead.chains.addresses.text import base58check_decoded, segwit_decoded
 
 _HASH_BYTES: Final = 20
+_CHARACTERS_MAX: Final = 130
+"""Of an address: public keys in hex are the longest."""
+
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{130}")
 """With 0x; and public keys, which are written without."""
 _BECH32: Final = re.compile(r"(?:cosmos|sei|spark|sparkrt)1[02-9ac-hj-np-z]+", re.IGNORECASE)
@@ -29,6 +33,15 @@ def address_key(text: str) -> str:
 
     Any text has one: what is not an address of a known form stands for itself.
     """
+    return _short_key(text) if len(text) <= _CHARACTERS_MAX else _longer_key(text)
+
+
+def _longer_key(text: str) -> str:
+    return text.lower() if _HEX.fullmatch(text) else text
+
+
+@functools.lru_cache(maxsize=8_192)
+def _short_key(text: str) -> str:
     if _HEX.fullmatch(text):
         return text.lower()
     return _bitcoin_script(text) or ton_account(text) or (text.lower() if _BECH32.fullmatch(text) else text)

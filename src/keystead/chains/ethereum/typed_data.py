@@ -39,7 +39,7 @@ _INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
 _BYTES_TYPE = re.compile(r"bytes(?P<size>[1-9][0-9]?)\Z")
 _DECIMAL = re.compile(r"-?[0-9]{1,78}\Z")
 _HEX_INTEGER = re.compile(r"0x[0-9a-fA-F]{1,64}\Z")
-_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
+_HEX_BYTES = re.compile(r"0x[0-9a-fA-F]*\Z")
 
 Encode = Callable[[Any], tuple[bytes, Any]]
 """From a JSON value to the bytes that are hashed for it and the value that policies see. Raises _Malformed."""
@@ -287,7 +287,7 @@ def _string(value: Any) -> tuple[bytes, str]:
 
 
 def _octets(value: Any) -> bytes:
-    if not isinstance(value, str) or not _HEX_BYTES.match(value):
+    if not isinstance(value, str) or len(value) % 2 or not _HEX_BYTES.match(value):
         raise _Malformed("expected bytes as 0x and pairs of hex digits")
     return bytes.fromhex(value[2:])
 

@@ -1,31 +1,28 @@
-"""Evaluating a checked expression over the values of one request, at a cost known to be bounded.
+"""From a checked expression to closures that evaluate it over the values of a request, at a bounded cost.
 
-Here: an expression compiled once to closures. It has no side effects. Both operands of && and || are always
-evaluated, and every item of a list; one part that fails, fails the whole.
-Not here: single values (`values`), what a policy makes of the outcome (`judgement`).
+Here: one closure for each node. None has side effects. Every operand of && and || is evaluated, and every item of a
+list. Not here: what a failing operand does to the whole (`evaluation_context`), single values (`values`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, assert_never
 
 from keystead.policies.checking import Typing
-from keystead.policies.frame import Frame
+from keystead.policies.evaluation_context import EvaluationContext, Run
 from keystead.policies.operators import (
-    Run,
     at_name,
     at_path,
     at_position,
     compared,
     compared_with,
-    fail,
+    fail_unreadable,
+    field_of,
     reader,
-    settled,
     sliced,
     text_steps,
     time_function,
-    weighed,
 )
 from keystead.policies.syntax import (
     Comparison,
@@ -46,25 +43,9 @@ from keystead.policies.syntax import (
     parts,
     spelled,
 )
-from keystead.policies.types import TEXTS, ListOf, Scalar, comparison
+from keystead.policies.types import TEXTS, ListOf, Scalar, Type, comparison
 from keystead.policies.types import Comparison as How
 from keystead.policies.values import FORMS, OPERATORS, fits, is_list
-
-
-def compiled(typing: Typing, *, weighing: bool = False) -> Callable[[Frame], bool]:
-    """The expression as a function of a frame, which raises EvaluationFailed where it has no value.
-
-    With `weighing`, a part that fails is outweighed by one that settles the matter whatever the failed one had
-    been: false among the operands of &&, true among those of ||. Only the setting that fails closed asks so.
-    """
-    run = Compiler(typing, weighing).condition(typing.tree, {})
-    steps, at = steps_of(typing.tree), typing.tree.at
-
-    def whole(frame: Frame) -> bool:
-        frame.charge(steps, at)
-        return bool(run(frame))
-
-    return whole
 
 
 def steps_of(node: Node) -> int:
@@ -79,21 +60,37 @@ def free_slot(scope: Mapping[str, int]) -> int:
 
 
 class Compiler:
-    """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the frame."""
+    """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the context.
 
-    def __init__(self, typing: Typing, weighing: bool) -> None:
+    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind, wherever
+    that makes the expression true of more activities; elsewhere for itself.
+    """
+
+    def __init__(self, typing: Typing, *, all_versions: bool = False) -> None:
         self._typing = typing
-        self._settle = weighed if weighing else settled
+        self._all_versions = all_versions
+        self._negated = _negated_nodes(typing.tree) if all_versions else frozenset[int]()
+
+    def expression(self) -> Run:
+        """The whole tree, which charges for itself."""
+        tree = self._typing.tree
+        run, steps, at = self.condition(tree, {}), steps_of(tree), tree.at
+
+        def whole(context: EvaluationContext) -> bool:
+            context.charge(steps, at)
+            return bool(run(context))
+
+        return whole
 
     def condition(self, node: Node, scope: Mapping[str, int]) -> Run:
         run = self._run(node, scope)
         if self._typing.of(node) is Scalar.BOOL:
             return run
 
-        def dynamic(frame: Frame) -> bool:
-            value = run(frame)
+        def dynamic(context: EvaluationContext) -> bool:
+            value = run(context)
             if not isinstance(value, bool):
-                fail(f"{spelled(node)} is not a boolean", node.at)
+                fail_unreadable(f"{spelled(node)} is not a boolean", node.at)
             return value
 
         return dynamic
@@ -104,7 +101,7 @@ class Compiler:
                 return lambda _: value
             case ListLiteral(items=items):
                 runs = tuple(self._run(item, scope) for item in items)
-                return lambda frame: [run(frame) for run in runs]
+                return lambda context: [run(context) for run in runs]
             case Name():
                 return self._name(node, scope)
             case Field():
@@ -116,59 +113,53 @@ class Compiler:
             case ListFunction():
                 return self._list_function(node, scope)
             case Contains(of=of, value=sought):
-                return self._membership(node.at, sought, of, scope)
+                return self._membership(node, sought, of, scope)
             case Count(of=of):
                 items_of = self.items(of, scope)
-                return lambda frame: len(items_of(frame))
+                return lambda context: len(items_of(context))
             case TimeFunction():
                 return time_function(node)
             case Not(of=of):
                 negated = self.condition(of, scope)
-                return lambda frame: not negated(frame)
+                return lambda context: not negated(context)
             case Comparison(operator="in", left=left, right=right):
-                return self._membership(node.at, left, right, scope)
+                return self._membership(node, left, right, scope)
             case Comparison():
                 return self._comparison(node, scope)
             case Junction():
                 return self._junction(node, scope)
+            case unknown:
+                assert_never(unknown)
 
     def _name(self, node: Name, scope: Mapping[str, int]) -> Run:
         name, read = node.name, reader(node, self._typing.of(node))
         if name in scope:
             slot = scope[name]
-            return lambda frame: read(frame.variables[slot])
-        return lambda frame: read(frame.namespaces.get(name))
+            return lambda context: read(context.variables[slot])
+        return lambda context: read(context.values.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
         read = reader(node, self._typing.of(node))
         path = _path(node, scope)
         if path:
             return at_path(path, fits(self._typing.of(node)), read)
-        of, name = self._run(node.of, scope), node.name
+        of = self._run(node.of, scope)
 
-        def field(frame: Frame) -> Any:
-            holder = of(frame)
-            try:
-                value = holder[name]
-            except (KeyError, TypeError, IndexError):
-                value = None
-            return read(value)
-
-        return field
+        return lambda context: read(field_of(node, of(context)))
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
         of, index_of = self._run(node.of, scope), self._run(node.index, scope)
         read = reader(node, self._typing.of(node))
 
-        def indexed(frame: Frame) -> Any:
-            holder, index = of(frame), index_of(frame)
+        def indexed(context: EvaluationContext) -> Any:
+            holder, index = of(context), index_of(context)
             return read((at_name if isinstance(index, str) else at_position)(node, holder, index))
 
         return indexed
 
     def _slice(self, node: Slice, scope: Mapping[str, int]) -> Run:
         of, start_of, end_of = (self._run(part, scope) for part in parts(node))
-        return lambda frame: sliced(node, frame, of(frame), start_of(frame), end_of(frame))
+        return lambda context: sliced(node, context, of(context), start_of(context), end_of(context))
 
     def items(self, of: Node, scope: Mapping[str, int]) -> Run:
         """The list that a list function is called on."""
@@ -176,10 +167,10 @@ class Compiler:
         if isinstance(self._typing.of(of), ListOf):
             return run
 
-        def dynamic(frame: Frame) -> Any:
-            value = run(frame)
+        def dynamic(context: EvaluationContext) -> Any:
+            value = run(context)
             if not is_list(value):
-                fail(f"{spelled(of)} is not a list", of.at)
+                fail_unreadable(f"{spelled(of)} is not a list", of.at)
             return value
 
         return dynamic
@@ -188,46 +179,52 @@ class Compiler:
         items_of, slot, at = self.items(node.of, scope), free_slot(scope), node.at
         predicate = self.condition(node.predicate, {**scope, node.variable: slot})
         steps = steps_of(node.predicate)
-        settle, deciding = self._settle, node.function == "any"
+        deciding = node.function == "any"
 
-        def filtered(frame: Frame) -> Any:
-            items = items_of(frame)
-            frame.charge(steps * len(items), at)
-            return [item for frame.variables[slot], item in zip(items, items, strict=True) if predicate(frame)]
+        def filtered(context: EvaluationContext) -> Any:
+            items = items_of(context)
+            context.charge(steps * len(items), at)
+            return [item for context.variables[slot], item in zip(items, items, strict=True) if predicate(context)]
 
-        def quantified(frame: Frame) -> bool:
-            items = items_of(frame)
-            frame.charge(steps * len(items), at)
+        def quantified(context: EvaluationContext) -> bool:
+            items = items_of(context)
+            context.charge(steps * len(items), at)
             # The variable is set anew before each run of the predicate.
-            return settle(frame, (predicate for frame.variables[slot] in items), deciding)
+            return context.junction(context, (predicate for context.variables[slot] in items), deciding)
 
         return filtered if node.function == "filter" else quantified
 
     def _junction(self, node: Junction, scope: Mapping[str, int]) -> Run:
         runs = tuple(self.condition(operand, scope) for operand in node.operands)
-        settle, deciding = self._settle, node.operator == "||"
-        return lambda frame: settle(frame, runs, deciding)
+        deciding = node.operator == "||"
+        return lambda context: context.junction(context, runs, deciding)
 
     def _comparison(self, node: Comparison, scope: Mapping[str, int]) -> Run:
         left_type = self._typing.of(node.left)
-        how = comparison(left_type, self._typing.of(node.right))
-        assert how is not None
+        how = self._how(node, left_type, self._typing.of(node.right), widens=node.operator == "==")
         left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
         if how is How.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
             # Nothing here grows with the request: a literal bounds the text that equals it.
             operator = OPERATORS[node.operator]
-            return lambda frame: operator(left_of(frame), right_of(frame))
+            return lambda context: operator(left_of(context), right_of(context))
         if how is not How.DYNAMIC and isinstance(node.right, Literal):
             matches = compared_with(how, node.operator, node.right.value, node.at)
-            return lambda frame: matches(frame, left_of(frame))
+            return lambda context: matches(context, left_of(context))
         compare = compared(how, node.operator, node.at)
-        return lambda frame: compare(frame, left_of(frame), right_of(frame))
+        return lambda context: compare(context, left_of(context), right_of(context))
 
-    def _membership(self, at: Place, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
-        list_type = self._typing.of(among)
-        item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
-        how = comparison(self._typing.of(sought), item_type)
+    def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> How:
+        """How two operands compare. `widens`: more pairs that compare as equal make this node true more often."""
+        how = comparison(left, right)
         assert how is not None
+        if how is How.ACTIVITY_TYPE and not (self._all_versions and widens is (id(node) not in self._negated)):
+            return How.EXACT
+        return how
+
+    def _membership(self, node: Node, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
+        at, list_type = node.at, self._typing.of(among)
+        item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
+        how = self._how(node, self._typing.of(sought), item_type, widens=True)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
         if how is not How.DYNAMIC and isinstance(among, ListLiteral):
             literals = [item.value for item in among.items if isinstance(item, Literal)]
@@ -237,16 +234,43 @@ class Compiler:
             return _among_texts(sought_of, items_of, at)
         equal, read = compared(how, "==", at), reader(among, item_type)
 
-        def contained(frame: Frame) -> bool:
-            value, items = sought_of(frame), items_of(frame)
-            frame.charge(len(items), at)
+        def contained(context: EvaluationContext) -> bool:
+            value, items = sought_of(context), items_of(context)
+            context.charge(len(items), at)
             found = False
             for item in items:
-                if equal(frame, value, read(item)):
+                if equal(context, value, read(item)):
                     found = True
             return found
 
         return contained
+
+
+def _negated_nodes(tree: Node) -> frozenset[int]:
+    """The ids of the nodes under an odd number of `!`: if such a node is true, the whole is true less often."""
+    found: set[int] = set()
+    waiting = [(tree, False)]
+    while waiting:
+        node, negated = waiting.pop()
+        if negated:
+            found.add(id(node))
+        inner = negated is not _negates(node)
+        waiting.extend((part, inner) for part in parts(node))
+    return frozenset(found)
+
+
+def _negates(node: Node) -> bool:
+    """Whether a node is `!a`, or says the same as `a == false` or `a != true`."""
+    match node:
+        case Not():
+            return True
+        case (
+            Comparison(operator=("==" | "!=") as operator, left=Literal(value=bool() as value))
+            | Comparison(operator=("==" | "!=") as operator, right=Literal(value=bool() as value))
+        ):
+            return value is (operator == "!=")
+        case _:
+            return False
 
 
 def _path(node: Node, scope: Mapping[str, int]) -> tuple[Name | Field, ...]:
@@ -262,9 +286,9 @@ def _path(node: Node, scope: Mapping[str, int]) -> tuple[Name | Field, ...]:
 
 
 def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:
-    def among_literals(frame: Frame) -> bool:
-        value = sought_of(frame)
-        frame.charge(text_steps(value), at)
+    def among_literals(context: EvaluationContext) -> bool:
+        value = sought_of(context)
+        context.charge(text_steps(value), at)
         return form(value) in literals
 
     return among_literals
@@ -273,9 +297,9 @@ def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Pla
 def _among_texts(sought_of: Run, items_of: Run, at: Place) -> Run:
     """Consensus expressions ask this of every user, so Python's own search does it."""
 
-    def among_texts(frame: Frame) -> bool:
-        value, items = sought_of(frame), items_of(frame)
-        frame.charge(len(items) * (1 + (len(value) >> 6)), at)
+    def among_texts(context: EvaluationContext) -> bool:
+        value, items = sought_of(context), items_of(context)
+        context.charge(len(items) * (1 + (len(value) >> 6)), at)
         return value in items
 
     return among_texts

@@ -96,7 +96,7 @@ def _situations_of(activity_type: str) -> Iterator[Situation]:
     subject = subject_of(activity_type)
     assert subject is not None
     kind = subject.kind
-    named = PARAMS.get(activity_type.removeprefix("ACTIVITY_TYPE_"), {})
+    named = PARAMS.get(kind, {})
     params = frozenset(f"activity.params.{name}" for name in named)
     about = {"activity.type": activity_type, "activity.kind": kind}
     about |= {"activity.resource": subject.resource, "activity.action": subject.action}

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
-from keystead.policies.hearing import Outcome
-from keystead.policies.judgement import (
-    Judgement,
+from keystead.policies.authorize import (
     Rule,
     Verdict,
-    eligible_voters,
-    judge,
+    authorize,
     may_vote,
     recorded,
-    strictest,
 )
 from keystead.policies.namespaces import Clause
-from keystead.policies.policy import compile_policy, compile_stored_policy
+from keystead.policies.policy import check_policy
+from keystead.policies.policy_evaluation import EvaluationOutcome
 from tests.support.hanging import not_hanging
-from tests.support.policy_fixtures import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, facts, is_user
+from tests.support.policy_fixtures import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, is_user, request, voters
 
 ALLOW, CN = Verdict.ALLOW, Verdict.NEEDS_CONSENSUS
 IMPLICIT, EXPLICIT = Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT
@@ -52,41 +48,41 @@ TWO = "approvers.count() >= 2"
     ],
 )
 def test_policies(policies: list, verdict: Verdict, rule: Rule, decided: tuple[str, ...]) -> None:  # type: ignore[type-arg]
-    judgement = judge(facts("A", "DELETE_USERS", policies))
-    assert (judgement.verdict, judgement.rule, judgement.policy_ids) == (verdict, rule, decided)
+    decision = authorize(*request("A", "DELETE_USERS", policies))
+    assert (decision.verdict, decision.rule, decision.policy_ids) == (verdict, rule, decided)
 
 
 @pytest.mark.parametrize(
     ("policy", "outcome", "clause"),
     [
-        (allow(), Outcome.ALLOW, None),
-        (deny(), Outcome.DENY_EXPLICIT, None),
-        (allow("false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
-        (deny("false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
-        (allow("false", "false"), Outcome.DENY_IMPLICIT, Clause.CONDITION),
-        (allow("true", "false"), Outcome.DENY_IMPLICIT, Clause.CONSENSUS),
-        (deny("true", TWO), Outcome.DENY_IMPLICIT, Clause.CONSENSUS),
-        (allow("true", TWO), Outcome.REQUIRES_CONSENSUS, Clause.CONSENSUS),
-        (allow("false", TWO), Outcome.DENY_IMPLICIT, Clause.CONDITION),
-        (allow("true", "true", SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
-        (deny("true", "true", SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
-        (allow("true", TWO, SHUT), Outcome.TIME_INACTIVE, Clause.TIME),
-        (allow("false", "true", SHUT), Outcome.DENY_IMPLICIT, Clause.CONDITION),
-        (allow(FAILING), Outcome.ERROR, Clause.CONDITION),
-        (allow("true", "approvers[9].id == 'A'"), Outcome.ERROR, Clause.CONSENSUS),
+        (allow(), EvaluationOutcome.ALLOW, None),
+        (deny(), EvaluationOutcome.DENY_EXPLICIT, None),
+        (allow("false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (deny("false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("false", "false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "false"), EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (deny("true", TWO), EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS),
+        (allow("true", TWO), EvaluationOutcome.REQUIRES_CONSENSUS, Clause.CONSENSUS),
+        (allow("false", TWO), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow("true", "true", SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (deny("true", "true", SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (allow("true", TWO, SHUT), EvaluationOutcome.TIME_INACTIVE, Clause.TIME),
+        (allow("false", "true", SHUT), EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION),
+        (allow(FAILING), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (allow("true", "approvers[9].id == 'A'"), EvaluationOutcome.ERROR, Clause.CONSENSUS),
         # a clause that fails, fails the policy even where another is false
-        (allow("false", "approvers[9].id == 'A'"), Outcome.ERROR, Clause.CONSENSUS),
-        (allow(FAILING, "false"), Outcome.ERROR, Clause.CONDITION),
-        (deny(FAILING, "true", SHUT), Outcome.ERROR, Clause.CONDITION),
+        (allow("false", "approvers[9].id == 'A'"), EvaluationOutcome.ERROR, Clause.CONSENSUS),
+        (allow(FAILING, "false"), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (deny(FAILING, "true", SHUT), EvaluationOutcome.ERROR, Clause.CONDITION),
         # and within one, both sides are always evaluated
-        (allow(f"true || {FAILING}"), Outcome.ERROR, Clause.CONDITION),
-        (deny(f"false && {FAILING}"), Outcome.ERROR, Clause.CONDITION),
+        (allow(f"true || {FAILING}"), EvaluationOutcome.ERROR, Clause.CONDITION),
+        (deny(f"false && {FAILING}"), EvaluationOutcome.ERROR, Clause.CONDITION),
     ],
 )
-def test_outcome(policy, outcome: Outcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
-    (said,) = judge(facts("A", "DELETE_USERS", [policy])).evaluations
+def test_outcome(policy, outcome: EvaluationOutcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
+    (said,) = authorize(*request("A", "DELETE_USERS", [policy])).evaluations
     assert (said.policy_id, said.outcome, said.clause) == ("P0", outcome, clause)
-    assert (said.reason is not None) is (outcome is Outcome.ERROR)
+    assert (said.reason is not None) is (outcome is EvaluationOutcome.ERROR)
 
 
 GUARDED = f"activity.action == 'SIGN' && {FAILING}"
@@ -112,18 +108,18 @@ GUARDED = f"activity.action == 'SIGN' && {FAILING}"
 )
 def test_failing_closed(policy, open_verdict: Verdict, closed_verdict: Verdict) -> None:  # type: ignore[no-untyped-def]
     for fail_closed, expected in ((False, open_verdict), (True, closed_verdict)):
-        judgement = judge(facts("A", "DELETE_USERS", [policy, allow()], fail_closed=fail_closed))
-        assert judgement.verdict is expected
+        decision = authorize(*request("A", "DELETE_USERS", [policy, allow()], fail_closed=fail_closed))
+        assert decision.verdict is expected
         if expected is EXPLICIT:
-            assert judgement.policy_ids == ("P0",)
-        if judgement.evaluations[0].reason is not None:
-            assert judgement.evaluations[0].outcome is Outcome.ERROR
+            assert decision.policy_ids == ("P0",)
+        if decision.evaluations[0].reason is not None:
+            assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
 
 
 def test_failing_closed_keeps_voters_out() -> None:
     policies = [deny(FAILING), allow(consensus=TWO)]
-    assert may_vote(facts("A", "DELETE_USERS", policies), "B")
-    assert not may_vote(facts("A", "DELETE_USERS", policies, fail_closed=True), "B")
+    assert may_vote(*request("A", "DELETE_USERS", policies), "B")
+    assert not may_vote(*request("A", "DELETE_USERS", policies, fail_closed=True), "B")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +148,8 @@ def test_failing_closed_keeps_voters_out() -> None:
     ],
 )
 def test_own_rights(activity: str, owner: str | None, policies: list, verdict: Verdict, rule: Rule) -> None:  # type: ignore[type-arg]
-    judgement = judge(facts("A", activity, policies, owner=owner))
-    assert (judgement.verdict, judgement.rule) == (verdict, rule)
+    decision = authorize(*request("A", activity, policies, owner=owner))
+    assert (decision.verdict, decision.rule) == (verdict, rule)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +180,10 @@ def test_own_rights(activity: str, owner: str | None, policies: list, verdict: V
     ],
 )
 def test_root_quorum(by, activity: str, owner, policies, verdict: Verdict, rule: Rule) -> None:  # type: ignore[no-untyped-def]
-    judgement = judge(facts(by, activity, policies, owner=owner, quorum=TWO_OF_THREE))
-    assert (judgement.verdict, judgement.rule) == (verdict, rule)
+    decision = authorize(*request(by, activity, policies, owner=owner, quorum=TWO_OF_THREE))
+    assert (decision.verdict, decision.rule) == (verdict, rule)
     if rule in (Rule.ROOT_QUORUM, Rule.ROOT_ONLY):
-        assert judgement.evaluations == ()
+        assert decision.evaluations == ()
 
 
 def test_who_may_vote_where_the_root_quorum_decides() -> None:
@@ -197,48 +193,35 @@ def test_who_may_vote_where_the_root_quorum_decides() -> None:
         ("DELETE_USERS", [deny(), allow(consensus=TWO)]),
         ("UPDATE_ROOT_QUORUM", [allow(consensus=TWO)]),
     ):
-        asked = facts("R1", activity, policies, quorum=TWO_OF_THREE)
-        assert eligible_voters(asked) == roots
-        assert [may_vote(asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
+        asked = request("R1", activity, policies, quorum=TWO_OF_THREE)
+        assert voters(asked) == roots
+        assert [may_vote(*asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
 
 
 def test_anyone_counted_may_reject() -> None:
-    asked = facts("C", "CREATE_POLICY_V3", [allow("activity.kind == 'CREATE_POLICY'", TWO)])
-    assert judge(asked).verdict is CN
-    assert eligible_voters(asked) == set(USERS)
+    asked = request("C", "CREATE_POLICY_V3", [allow("activity.kind == 'CREATE_POLICY'", TWO)])
+    assert authorize(*asked).verdict is CN
+    assert voters(asked) == set(USERS)
 
 
 def test_an_approver_who_is_gone_counts_no_more() -> None:
     left = {user_id: each for user_id, each in USERS.items() if user_id != "B"}
     policies = [allow(consensus=TWO)]
-    assert judge(facts(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
-    assert judge(facts(("A", "B"), "DELETE_USERS", policies, users=left)).verdict is CN
-    assert judge(facts("B", "DELETE_USERS", policies, users=left)).verdict is IMPLICIT
-
-
-def test_a_batch_is_judged_by_its_strictest_part() -> None:
-    policies = [allow("secret.static_properties['kind'] == 'card'", is_user("A"))]
-    parts = [
-        judge(facts("A", "EXPORT_SECRETS", policies, resources={"secret": {"static_properties": {"kind": kind}}}))
-        for kind in ("card", "note", "card")
-    ]
-    assert strictest(parts[:1]).verdict is ALLOW
-    assert strictest(parts) is parts[1]
-    order = [Judgement(verdict, Rule.NONE) for verdict in (ALLOW, CN, IMPLICIT, EXPLICIT)]
-    assert strictest(order) is order[3]
-    assert strictest(order[:2]) is order[1]
+    assert authorize(*request(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
+    assert authorize(*request(("A", "B"), "DELETE_USERS", policies, users=left)).verdict is CN
+    assert authorize(*request("B", "DELETE_USERS", policies, users=left)).verdict is IMPLICIT
 
 
 def test_records_of_votes() -> None:
-    judgement = judge(facts("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
-    none, waits = Outcome.DENY_IMPLICIT, Outcome.REQUIRES_CONSENSUS
+    decision = authorize(*request("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
+    none, waits = EvaluationOutcome.DENY_IMPLICIT, EvaluationOutcome.REQUIRES_CONSENSUS
     for told, expected in (
-        (recorded(judgement), [Outcome.ALLOW, waits, none]),
-        (recorded(judgement, rejected=True), [Outcome.REJECTED, Outcome.REJECTED, none]),
-        (recorded(judgement, authenticators_needed=True), [Outcome.REQUIRES_AUTHENTICATORS, waits, none]),
+        (recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
+        (recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
+        (recorded(decision, authenticators_needed=True), [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none]),
     ):
         assert [each.outcome for each in told.evaluations] == expected
-        assert told.verdict is judgement.verdict
+        assert told.verdict is decision.verdict
 
 
 def test_costly_policies_deny_rather_than_go_unread() -> None:
@@ -246,33 +229,40 @@ def test_costly_policies_deny_rather_than_go_unread() -> None:
     costly = [allow(f"wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x{number}'))") for number in range(12)]
     policies = [*costly, allow(), deny("activity.action == 'DELETE'")]
     with not_hanging():
-        judgement = judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
-    assert (judgement.verdict, judgement.rule) == (IMPLICIT, Rule.COST)
-    assert judgement.evaluations[-1].outcome is Outcome.ERROR
-    root = judge(facts("R", "DELETE_USERS", policies, resources={"wallets": wallets}, quorum=ONE_ROOT))
+        decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert (decision.verdict, decision.rule) == (IMPLICIT, Rule.COST)
+    assert decision.evaluations[-1].outcome is EvaluationOutcome.ERROR
+    root = authorize(*request("R", "DELETE_USERS", policies, resources={"wallets": wallets}, quorum=ONE_ROOT))
     assert root.verdict is ALLOW
 
 
 def test_one_costly_policy_fails_alone() -> None:
     wallets = [{"id": str(number)} for number in range(50_000)]
+    policies = [allow("wallets.all(a, a.id != 'x' && a.id != 'y' && a.id != 'z')"), allow()]
+    decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert decision.verdict is ALLOW
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+
+
+def test_a_denial_that_costs_too_much_to_evaluate_denies() -> None:
+    wallets = [{"id": str(number)} for number in range(50_000)]
     policies = [deny("wallets.all(a, a.id != 'x' && a.id != 'y' && a.id != 'z')"), allow()]
-    judgement = judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
-    assert judgement.verdict is ALLOW
-    assert judgement.evaluations[0].outcome is Outcome.ERROR
-    wallets *= 100
-    assert judge(facts("A", "DELETE_USERS", policies, resources={"wallets": wallets})).verdict is ALLOW
+    decision = authorize(*request("A", "DELETE_USERS", policies, resources={"wallets": wallets}))
+    assert (decision.verdict, decision.policy_ids) == (EXPLICIT, ("P0",))
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
 
 
-def test_a_stored_policy_that_no_longer_compiles_fails() -> None:
+def test_a_stored_policy_that_no_longer_compiles_fails_closed() -> None:
+    broken = deny("eth.tx.gone == 1")
     with pytest.raises(InvalidRequest):
-        compile_policy(Effect.DENY, "", "eth.tx.gone == 1")
-    broken = compile_stored_policy(Effect.DENY, "", "eth.tx.gone == 1")
-    for fail_closed, verdict in ((False, ALLOW), (True, EXPLICIT)):
-        judgement = judge(facts("A", "DELETE_USERS", [broken, allow()], fail_closed=fail_closed))
-        assert judgement.verdict is verdict
-        assert judgement.evaluations[0].outcome is Outcome.ERROR
-    zone = compile_stored_policy(Effect.ALLOW, time="CronSpan('* * * * *', '1m', 'Gone/Zone')")
-    assert judge(facts("A", "DELETE_USERS", [zone])).evaluations[0].clause is Clause.TIME
-    waiting = compile_stored_policy(Effect.ALLOW, consensus="gone.count() >= 2")
-    assert judge(facts("A", "DELETE_USERS", [waiting])).verdict is IMPLICIT
-    assert eligible_voters(facts("A", "DELETE_USERS", [waiting])) == {"R"}
+        check_policy(broken)
+    decision = authorize(*request("A", "DELETE_USERS", [broken, allow()]))
+    assert decision.verdict is EXPLICIT
+    assert decision.evaluations[0].outcome is EvaluationOutcome.ERROR
+    elsewhere = deny("eth.tx.gone == 1", time=SHUT)
+    assert authorize(*request("A", "DELETE_USERS", [elsewhere, allow()])).verdict is ALLOW
+    zone = allow(time="CronSpan('* * * * *', '1m', 'Gone/Zone')")
+    assert authorize(*request("A", "DELETE_USERS", [zone])).evaluations[0].clause is Clause.TIME
+    waiting = allow(consensus="gone.count() >= 2")
+    assert authorize(*request("A", "DELETE_USERS", [waiting])).verdict is IMPLICIT
+    assert voters(request("A", "DELETE_USERS", [waiting])) == {"R"}

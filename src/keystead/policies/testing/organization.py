@@ -1,23 +1,26 @@
-"""The organization in which cases play: its users, its root quorum, its policies; written down, or a real one's.
+"""The organization that policies are tested in: its users, root quorum and policies, from a file or a server.
 
-Here: from what is written to the records that a decision looks at. Not here: what is asked there (`cases`).
+Here: from decoded tables to the records that a decision reads. Not here: the test cases (`cases`).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.organization import RootQuorum
-from keystead.policies.facts import Approval, CredentialUsed, NamedPolicy, credential_values
-from keystead.policies.policy import compile_policy, compile_stored_policy
-from keystead.policies.written import Written, WrittenWrong, read
+from keystead.policies.expression import compile_stored
+from keystead.policies.policy import check_policy
+from keystead.policies.policy_set import PolicySet, policy_set
+from keystead.policies.request import Approval, CredentialUsed, credential_values
+from keystead.policies.testing.schema import MalformedTable, Table, read
 
 _UNDATED = Timestamp.from_ms(0)
 API_KEY, PASSKEY = "api-key", "passkey"
@@ -34,31 +37,31 @@ _LASTING = frozenset(
 """The types that a user holds. Keys of any other type a login makes, whenever it is asked to."""
 
 
-class WrittenCredential(Written, frozen=True):
+class CredentialTable(Table, frozen=True):
     type: str
     id: str = ""
     public_key: str = ""
     credential_id: str = ""
 
 
-class WrittenUser(Written, frozen=True):
+class UserTable(Table, frozen=True):
     """Without an `id`, the name is the id."""
 
     name: str
     id: str = ""
     tags: tuple[str, ...] = ()
     email: str = ""
-    credentials: tuple[str | WrittenCredential, ...] = (API_KEY,)
+    credentials: tuple[str | CredentialTable, ...] = (API_KEY,)
 
 
-class WrittenQuorum(Written, frozen=True):
+class QuorumTable(Table, frozen=True):
     """`users` by name or id."""
 
     threshold: int = 1
     users: tuple[str, ...] = ()
 
 
-class WrittenPolicy(Written, frozen=True, rename="camel"):
+class PolicyTable(Table, frozen=True, rename="camel"):
     """The parameters of create_policy."""
 
     policy_name: str
@@ -69,16 +72,17 @@ class WrittenPolicy(Written, frozen=True, rename="camel"):
     notes: str = ""
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """`users` by id. The id of each policy is its name, which is unique and what people read."""
+class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
+    """`users` by id. The id of each compiled policy is its name, which is unique and what people read."""
 
     users: Mapping[str, User]
     root_quorum: RootQuorum
-    policies: Sequence[NamedPolicy]
+    policies: PolicySet
     fail_closed: bool = False
 
     def approval(self, who: str, with_credential: str, now_ms: int, where: str) -> Approval:
-        """The approval by this user with this credential: its id or type, "" for the first. Raises WrittenWrong."""
+        """The approval by this user with this credential: its id or type, "" for the first. Raises
+        MalformedTable."""
         user = named_user(self.users, who, where)
         held = credential_values(user, now_ms)
         for one in held:
@@ -92,37 +96,31 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
                 return Approval(user.user_id, used)
         wanted = with_credential or ("" if held else CredentialType.LOGIN)
         if wanted not in frozenset(CredentialType) - _LASTING:
-            raise WrittenWrong(where, f"{who} has no credential {with_credential!r}")
+            raise MalformedTable(where, f"{who} has no credential {with_credential!r}")
         return Approval(user.user_id, CredentialUsed(id=f"{user.user_id} session", type=wanted, public_key=""))
 
 
-def staged(
+def organization_under_test(
     users: Iterable[User], root_quorum: RootQuorum, policies: Iterable[Policy], *, fail_closed: bool
-) -> Stage:
-    """The stage of these records. A policy that can no longer be read fails, as it does on a server."""
-    return Stage(
+) -> OrganizationUnderTest:
+    """The organization of these records. A policy that no longer compiles fails, as it does on a server."""
+    return OrganizationUnderTest(
         users={user.user_id: user for user in users},
         root_quorum=root_quorum,
-        policies=[
-            NamedPolicy(
-                policy.policy_name,
-                compile_stored_policy(policy.effect, policy.consensus, policy.condition, policy.time or ""),
-            )
-            for policy in policies
-        ],
+        policies=policy_set([replace(policy, policy_id=policy.policy_name) for policy in policies], compile_stored),
         fail_closed=fail_closed,
     )
 
 
-def policies_written(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
+def read_policies(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
     """The policies in these documents, each with where it is from: one policy, a list of them, or a table with
-    `policies`, as create_policies takes it. Raises WrittenWrong also for what the language refuses."""
+    `policies`, as create_policies takes it. Raises MalformedTable also for what the language refuses."""
     found: dict[str, Policy] = {}
     for where, value in documents:
         for place, table in _tables(where, value):
-            policy = _policy_written(table, place)
+            policy = _read_policy(table, place)
             if policy.policy_name in found:
-                raise WrittenWrong(place, f"there is another policy {policy.policy_name!r}: names are unique")
+                raise MalformedTable(place, f"there is another policy {policy.policy_name!r}: names are unique")
             found[policy.policy_name] = policy
     return list(found.values())
 
@@ -135,13 +133,9 @@ def _tables(where: str, value: Any) -> list[tuple[str, Any]]:
     return [(where, value)]
 
 
-def _policy_written(value: Any, where: str) -> Policy:
-    written = read(value, WrittenPolicy, where)
-    try:
-        compile_policy(written.effect, written.consensus, written.condition, written.time)
-    except InvalidRequest as refused:
-        raise WrittenWrong(where, refused.message) from None
-    return Policy(
+def _read_policy(value: Any, where: str) -> Policy:
+    written = read(value, PolicyTable, where)
+    policy = Policy(
         policy_id=written.policy_name,
         policy_name=written.policy_name,
         effect=written.effect,
@@ -152,56 +146,63 @@ def _policy_written(value: Any, where: str) -> Policy:
         condition=written.condition,
         time=written.time or None,
     )
+    try:
+        check_policy(policy)
+    except InvalidRequest as refused:
+        raise MalformedTable(where, refused.message) from None
+    return policy
 
 
-def users_written(tables: Iterable[Any], where: str) -> list[User]:
-    """Raises WrittenWrong, also for a name or an id that two users have."""
+def read_users(tables: Iterable[Any], where: str) -> list[User]:
+    """Raises MalformedTable, also for a name or an id that two users have."""
     users: list[User] = []
     called: set[str] = set()
     for number, table in enumerate(tables, 1):
         place = f"{where} {number}"
-        written = read(table, WrittenUser, place)
+        written = read(table, UserTable, place)
         names = {written.name, written.id or written.name}
         if taken := called & names:
-            raise WrittenWrong(place, f"another user is called {min(taken)!r}")
+            raise MalformedTable(place, f"another user is called {min(taken)!r}")
         called |= names
         users.append(_user(written, place))
     return users
 
 
-def quorum_written(table: Any, users: Iterable[User], where: str) -> RootQuorum:
-    """Raises WrittenWrong."""
-    written = read(table, WrittenQuorum, where)
+def read_quorum(table: Any, users: Iterable[User], where: str) -> RootQuorum:
+    """Raises MalformedTable."""
+    written = read(table, QuorumTable, where)
     known = {user.user_id: user for user in users}
     members = tuple(dict.fromkeys(named_user(known, who, where).user_id for who in written.users))
     if not 1 <= written.threshold <= len(members):
-        raise WrittenWrong(where, f"a threshold of {written.threshold} among {len(members)} users")
+        raise MalformedTable(where, f"a threshold of {written.threshold} among {len(members)} users")
     return RootQuorum(written.threshold, members)
 
 
 def named_user(users: Mapping[str, User], called: str, where: str) -> User:
-    """The user of this id, else of this name. Raises WrittenWrong where there is none, or more than one."""
+    """The user of this id, else of this name. Raises MalformedTable where there is none, or more than one."""
     if called in users:
         return users[called]
     found = [user for user in users.values() if user.user_name == called]
     if len(found) > 1:
-        raise WrittenWrong(where, f"{len(found)} users are called {called!r}: give an id")
+        raise MalformedTable(where, f"{len(found)} users are called {called!r}: give an id")
     if not found:
         near = difflib.get_close_matches(called, [user.user_name for user in users.values()], 1)
-        raise WrittenWrong(where, f"no user is called {called!r}" + (f"; is it {near[0]!r}?" if near else ""))
+        raise MalformedTable(where, f"no user is called {called!r}" + (f"; is it {near[0]!r}?" if near else ""))
     return found[0]
 
 
-def _user(written: WrittenUser, where: str) -> User:
+def _user(written: UserTable, where: str) -> User:
     user_id = written.id or written.name
     api_keys: list[ApiKey] = []
     passkeys: list[Authenticator] = []
     for number, each in enumerate(written.credentials, 1):
-        held = WrittenCredential(type=each) if isinstance(each, str) else each
+        held = CredentialTable(type=each) if isinstance(each, str) else each
         kind = _OF_WORD.get(held.type, held.type)
         if kind not in _LASTING:
             expected = ", ".join([*_OF_WORD, *sorted(_LASTING)])
-            raise WrittenWrong(where, f"no credential that a user holds: {held.type!r}; expected one of {expected}")
+            raise MalformedTable(
+                where, f"no credential that a user holds: {held.type!r}; expected one of {expected}"
+            )
         credential_id = held.id or f"{user_id} {held.type} {number}"
         credential = Credential(public_key=held.public_key, type=CredentialType(kind))
         if kind == CredentialType.WEBAUTHN_AUTHENTICATOR:

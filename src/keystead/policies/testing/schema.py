@@ -1,8 +1,8 @@
 """What somebody writes down to try policies on, read strictly: what is misspelt is refused, never taken for absent.
 
 Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not
-looked at: as in a real request, it fails the expression that reads them. Not here: what is made of them (`stage`,
-`cases`).
+looked at: as in a real request, it fails the expression that reads them. Not here: what is made of them
+(`organization`, `cases`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from keystead.api.catalogue import activity_kind
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.types import NUMBERS, TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
+from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
 
 _ANY = "a string, an integer, a boolean, a list or a table"
@@ -23,32 +24,32 @@ _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 
-WrittenT = TypeVar("WrittenT", bound="Written")
+TableT = TypeVar("TableT", bound="Table")
 
 
-class WrittenWrong(ValueError):
+class MalformedTable(ValueError):
     """What was written cannot stand there. Says where, and what can."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}")
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of what can be written."""
 
 
-def read(value: Any, kind: type[WrittenT], where: str) -> WrittenT:
-    """A decoded table as one of these. Raises WrittenWrong."""
+def read(value: Any, kind: type[TableT], where: str) -> TableT:
+    """A decoded table as one of these. Raises MalformedTable."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as refused:
         message = str(refused)
         match = _AT.search(message)
         path = match["path"] if match else ""
-        raise WrittenWrong(where + path, _in_words(_AT.sub("", message), "" if path else _fields(kind))) from None
+        raise MalformedTable(where + path, _in_words(_AT.sub("", message), "" if path else _fields(kind))) from None
 
 
-def _fields(kind: type[Written]) -> str:
+def _fields(kind: type[Table]) -> str:
     return ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
 
 
@@ -62,15 +63,15 @@ def _in_words(message: str, fields: str) -> str:
 
 
 def check_params(activity_type: str, params: Mapping[str, Any], where: str) -> None:
-    """Raise WrittenWrong unless policies see these parameters of an activity of this type."""
-    fields = PARAMS.get(activity_type.removeprefix("ACTIVITY_TYPE_"), {})
+    """Raise MalformedTable unless policies see these parameters of an activity of this type."""
+    fields = PARAMS.get(activity_kind(activity_type), {})
     if params and not fields:
-        raise WrittenWrong(where, f"policies see no parameter of {activity_type}")
+        raise MalformedTable(where, f"policies see no parameter of {activity_type}")
     _check(params, StructOf(fields), where)
 
 
 def check_resources(resources: Mapping[str, Any], where: str) -> None:
-    """Raise WrittenWrong unless these are keywords of a condition, with fields that they have."""
+    """Raise MalformedTable unless these are keywords of a condition, with fields that they have."""
     keywords = {name: kind for name, kind in KEYWORDS[Clause.CONDITION].items() if name != "activity"}
     _check(resources, StructOf(keywords), where)
 
@@ -80,35 +81,35 @@ def _check(value: Any, kind: Type, where: str) -> None:
         case StructOf(fields=fields):
             for name, member in _members(value, where):
                 if name not in fields:
-                    raise WrittenWrong(where, f"there is no {name!r} here, only {', '.join(fields)}")
+                    raise MalformedTable(where, f"there is no {name!r} here, only {', '.join(fields)}")
                 _check(member, fields[name], f"{where}.{name}")
         case MapOf(value=of):
             for name, member in _members(value, where):
                 _check(member, of, f"{where}.{name}")
         case ListOf(item=item):
             if not isinstance(value, list):
-                raise WrittenWrong(where, "expected a list")
+                raise MalformedTable(where, "expected a list")
             for index, member in enumerate(value):
                 _check(member, item, f"{where}[{index}]")
         case Scalar():
             if not _is_scalar(value, kind):
-                raise WrittenWrong(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
+                raise MalformedTable(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
 
 
 def _members(value: Any, where: str) -> list[tuple[str, Any]]:
     if not isinstance(value, Mapping):
-        raise WrittenWrong(where, "expected a table")
+        raise MalformedTable(where, "expected a table")
     return list(value.items())
 
 
 def _is_scalar(value: Any, kind: Scalar) -> bool:
-    if kind in NUMBERS:
-        return is_integer(value)
     if kind in TEXTS:
         return isinstance(value, str)
     match kind:
         case Scalar.BOOL:
             return isinstance(value, bool)
+        case Scalar.INT | Scalar.TIMESTAMP:
+            return is_integer(value)
         case Scalar.NUMERAL:
             return isinstance(value, str) or is_integer(value)
         case _:

@@ -1,19 +1,20 @@
-"""Everything a decision depends on, as one value, and how its parts read as values of the language.
+"""Everything that a decision depends on besides the policies, as one value; and its parts as values of the
+language.
 
-Here: the facts. Not here: the decision (`judgement`), and who gathers the facts (`activities`, `operations`).
+Not here: the decision (`authorize`), and where the parts of a request come from (`pipeline.authorization`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from keystead.api.catalogue import activity_kind
 from keystead.api.records import User
 from keystead.organizations.organization import RootQuorum
 from keystead.policies.namespaces import PARAMS
-from keystead.policies.policy import CompiledPolicy
 from keystead.policies.resources import subject_of
 
 
@@ -31,59 +32,65 @@ class Approval(msgspec.Struct, frozen=True):
     credential: CredentialUsed
 
 
-class AskedActivity(msgspec.Struct, frozen=True, kw_only=True):
-    """The activity to decide on. `params` are those that policies may see, under their names in the language."""
+class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """The activity to decide on. `params` are those that policies may see, by their names in the language."""
 
     type: str
     params: Mapping[str, Any] = {}
 
 
-class NamedPolicy(msgspec.Struct, frozen=True):
-    id: str
-    policy: CompiledPolicy
+class ResourceKeywords(msgspec.Struct, frozen=True):
+    """What an activity is about, for policies: the keywords that it fills besides `activity`.
+
+    `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
+    """
+
+    values: Mapping[str, Any] = {}
+    unreadable_call: str | None = None
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision depends on.
+class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision depends on, besides the policies.
 
-    `users` are all users of the organization by id; `approvals` those cast so far, in their order, the submitter's
+    `users` are all users of the organization by id. `approvals` are those cast so far, in order, the submitter's
     among them; one user may have given several, with different credentials. `owner_id` is the user whose own
     credentials or session the activity is about, if it is about nothing else. `resources` holds the keywords that
-    this activity fills besides `activity`: wallet, private_key, eth, …; what is absent is left out.
-    `fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
+    this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out.
+    `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
+    `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
+    `refuses_raw_payload`: only the root quorum may have this payload signed.
     """
 
     root_quorum: RootQuorum
     users: Mapping[str, User]
-    policies: Sequence[NamedPolicy]
     approvals: Sequence[Approval]
     submitter_id: str
-    activity: AskedActivity
+    activity: RequestedActivity
     now_ms: int
     owner_id: str | None = None
     resources: Mapping[str, Any] = {}
-    fail_closed: bool = False
+    unreadable_call: str | None = None
+    deny_policies_fail_closed: bool = False
+    refuses_raw_payload: bool = False
 
+    @property
+    def fails_closed(self) -> bool:
+        """Whether every failure of a DENY policy counts. If a call does not decode, any of them may follow from
+        it."""
+        return self.deny_policies_fail_closed or self.unreadable_call is not None
 
-RECURRING: Final = frozenset({"wallet", "wallet_account", "private_key"})
-"""Resources that are on record, so that many activities are about the same one. Their fields are hashable."""
-
-UNREAD_CALL: Final = "a call that does not decode"
-"""Among the resources where a call names a function of an uploaded interface and its arguments are not read. It is
-no keyword, so no policy names it. Whatever fails then might have failed because of it: such a transaction is judged
-with `fail_closed`, or arguments that do not decode would be a way past a DENY policy about arguments."""
 
 _PARAM_DEFAULTS = {"session_profile_id": ""}
 
 
 def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of an activity's parameters, by their names in the language, that policies may see."""
-    named = PARAMS.get(activity_type.removeprefix("ACTIVITY_TYPE_"), {})
+    """Those of an activity's parameters, as its current version names them, that policies may see."""
+    named = PARAMS.get(activity_kind(activity_type), {})
     given = {name: value for name, value in parameters.items() if value is not None}
     return {name: value for name, value in (_PARAM_DEFAULTS | given).items() if name in named}
 
 
-def condition_values(activity: AskedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
+def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords that a condition sees; so do MFA conditions and the scopes of session profiles."""
     values: dict[str, Any] = {"type": activity.type, "params": activity.params}
     if (subject := subject_of(activity.type)) is not None:
@@ -91,8 +98,13 @@ def condition_values(activity: AskedActivity, resources: Mapping[str, Any]) -> d
     return {**resources, "activity": values}
 
 
+def time_values(now_ms: int) -> dict[str, Any]:
+    """The keywords that a time expression sees."""
+    return {"time": {"now": now_ms * 1_000_000}}
+
+
 def user_value(user: User) -> dict[str, Any]:
-    """A user as an approver. What a user has not is "", so that asking for it fails no policy."""
+    """A user as an approver. What a user lacks is "", so that no policy fails for reading it."""
     return {
         "id": user.user_id,
         "tags": user.user_tags,

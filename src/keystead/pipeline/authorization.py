@@ -1,0 +1,286 @@
+"""From an activity and its votes to the decision: the authorization request, and whose MFA proofs are missing.
+
+Here: pure functions of the organization, its compiled policies and the activity. Not here: the rules
+(`policies.authorize`), the next status (`states`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.enums import PayloadEncoding, VoteSelection
+from keystead.api.errors import ServiceError
+from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.pipeline import mfa
+from keystead.pipeline.activity import Activity, ActivityOperation, Proof
+from keystead.pipeline.policy_sets import CompiledPolicies
+from keystead.pipeline.requests import Submission
+from keystead.pipeline.states import is_final
+from keystead.policies.authorize import BY_ROOT_QUORUM, Decision, Verdict, authorize, is_met, may_vote
+from keystead.policies.request import (
+    Approval,
+    AuthorizationRequest,
+    CredentialUsed,
+    RequestedActivity,
+    ResourceKeywords,
+    condition_values,
+    visible_params,
+)
+from keystead.policies.resources import ADDS_CREDENTIALS
+
+_RAW_PAYLOADS: Final = frozenset({"SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOADS"})
+_RAW_ENCODINGS: Final = frozenset({PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8})
+"""Encodings of payloads that may be the bytes or the digest of a transaction. EIP-712 and EIP-7702 payloads begin
+with bytes that no transaction begins with."""
+
+
+class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator sets about decisions.
+
+    `deny_policies_fail_closed`: a DENY policy that fails to evaluate denies. `refuse_raw_payloads`: where
+    policies of an organization read transactions, raw payloads are refused.
+    """
+
+    deny_policies_fail_closed: bool = False
+    refuse_raw_payloads: bool = False
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity to decide on: what it asks for, who submitted it and when, who approves so far and by which
+    proofs.
+
+    `policies` are those of the organization, with the MFA conditions of the submitter and of the users who approve.
+    `identities` are what its ID tokens proved when it was submitted, by field.
+    `gathered` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
+    it was submitted. Then policies see none of it, and the execution fails so.
+    """
+
+    activity_type: str
+    operation: ActivityOperation
+    intent: Asked
+    policies: CompiledPolicies
+    submitter_id: str
+    submitted_at_ms: int
+    identities: Mapping[str, OidcClaims]
+    proofs: tuple[Proof, ...]
+    now_ms: int
+    gathered: Any = None
+    missing: ServiceError | None = None
+
+    def current_intent(self) -> Asked:
+        """The intent as one of the current version."""
+        version = self.operation.version_of(self.activity_type)
+        assert version is not None, self.activity_type
+        return version.upgrade(self.intent)
+
+
+def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
+    """What the caller's stamp on this request proves."""
+    return Proof(
+        user_id=caller.user.user_id,
+        record_id=caller.record_id,
+        type=caller.credential_type,
+        public_key=caller.proven.public_key,
+        credential_id=caller.proven.credential_id or "",
+        at_ms=now_ms,
+        registered_at_ms=_registered_at_ms(caller.user, caller.record_id),
+        fingerprint=submission.fingerprint,
+        identities=submission.identities,
+    )
+
+
+def _registered_at_ms(user: User, record_id: str) -> int:
+    """When the user's credential of this id was registered. Raises ValueError if the user has none of this id."""
+    for api_key in user.api_keys:
+        if api_key.api_key_id == record_id:
+            return api_key.created_at.epoch_ms
+    for authenticator in user.authenticators:
+        if authenticator.authenticator_id == record_id:
+            return authenticator.created_at.epoch_ms
+    raise ValueError(f"user {user.user_id} has no credential {record_id}")
+
+
+def at(activity: Activity, now_ms: int, approvals_last_ms: int) -> Activity:
+    """The activity as it is now: with no approvals that count, if those it had have lapsed."""
+    if is_final(activity.status) or now_ms < activity.approvals_since_ms + approvals_last_ms:
+        return activity
+    return replace(activity, approvals_since_ms=now_ms)
+
+
+def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
+    """The proofs of approvals that count: not lapsed, not withdrawn, by users who are still there; one of each
+    credential, whether it is still there or not: what it signed stays signed."""
+    approving = {
+        vote.user_id
+        for vote in activity.votes
+        if vote.selection is VoteSelection.APPROVED and vote.user_id in organization.users
+    }
+    counted: dict[str, Proof] = {}
+    for proof in activity.proofs:
+        if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms:
+            counted.setdefault(proof.record_id, proof)
+    return tuple(counted.values())
+
+
+def authorize_activity(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
+    """What the rules say. If the root quorum allows, the authorization request is not even made."""
+    quorum = organization.profile.root_quorum
+    if any(proof.user_id in quorum.user_ids for proof in case.proofs):
+        approving = {proof.user_id for proof in _approvals(case, organization)}
+        if is_met(quorum, approving):
+            return BY_ROOT_QUORUM
+    return authorize(authorization_request(case, organization, settings), case.policies.policy_set)
+
+
+def authorization_request(
+    case: Case, organization: Organization, settings: AuthorizationSettings
+) -> AuthorizationRequest:
+    """Everything that the decision depends on besides the policies."""
+    owner, resources = case.operation.owner, _resources(case, organization)
+    activity = _requested(case)
+    return AuthorizationRequest(
+        root_quorum=organization.profile.root_quorum,
+        users=organization.users,
+        approvals=list(map(_approval, _approvals(case, organization))),
+        submitter_id=case.submitter_id,
+        activity=activity,
+        now_ms=case.now_ms,
+        owner_id=owner(case.intent) if owner else None,
+        resources=resources.values,
+        unreadable_call=resources.unreadable_call,
+        deny_policies_fail_closed=settings.deny_policies_fail_closed,
+        refuses_raw_payload=settings.refuse_raw_payloads
+        and case.policies.policy_set.reads_transactions
+        and activity_kind(activity.type) in _RAW_PAYLOADS
+        and activity.params.get("encoding") in _RAW_ENCODINGS,
+    )
+
+
+def _approvals(case: Case, organization: Organization) -> list[Proof]:
+    return [proof for proof in case.proofs if not _mfa_outstanding(case, organization, proof)]
+
+
+def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:
+    """An approver's vote counts once the approver's MFA is met. The submitter's is asked for after the rules."""
+    if proof.user_id == case.submitter_id:
+        return False
+    return lacks_mfa_proofs(case, organization, proof.user_id)
+
+
+def _approval(proof: Proof) -> Approval:
+    return Approval(
+        proof.user_id,
+        CredentialUsed(
+            id=proof.record_id,
+            type=proof.type,
+            public_key=proof.public_key,
+            credential_id=proof.credential_id,
+        ),
+    )
+
+
+def _requested(case: Case) -> RequestedActivity:
+    """The activity as policies see it. Its parameters are those of the current version, whichever version was sent,
+    in values that the language knows: text, numbers, lists of them."""
+    intent = case.current_intent()
+    given = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name in intent.__struct_fields__
+        if (value := getattr(intent, name)) is not None and not isinstance(value, msgspec.Struct)
+    }
+    return RequestedActivity(type=case.activity_type, params=visible_params(case.activity_type, given))
+
+
+def _resources(case: Case, organization: Organization) -> ResourceKeywords:
+    resources = case.operation.resources
+    if resources is None or case.missing is not None:
+        return ResourceKeywords()
+    return resources(organization, case.current_intent(), case.gathered)
+
+
+def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> list[MfaStatus]:
+    """How far this user has met each MFA policy that applies to the activity; none if no policy does."""
+    user = organization.users.get(user_id)
+    if user is None or not user.mfa_policies:
+        return []
+    owner = case.operation.owner
+    if (
+        owner is not None
+        and owner(case.intent) == user_id
+        and activity_kind(case.activity_type) in ADDS_CREDENTIALS
+    ):
+        # One stolen credential must not add those that prove the other steps.
+        applying = sorted(user.mfa_policies, key=lambda policy: policy.order)
+    else:
+        resources = _resources(case, organization)
+        policy = mfa.enforced(
+            user,
+            case.policies.mfa_conditions,
+            condition_values(_requested(case), resources.values),
+            has_unreadable_call=resources.unreadable_call is not None,
+        )
+        applying = [] if policy is None else [policy]
+    proofs = tuple(mfa.proofs_that_count(case.proofs, case.submitted_at_ms))
+    return [mfa.status(policy, user_id, proofs) for policy in applying]
+
+
+def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
+    """The statuses of the submitter, whose approval may have lapsed, and of everybody else whose vote counts."""
+    voters = dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs]))
+    return [status for user_id in voters for status in mfa_statuses_of(case, organization, user_id)]
+
+
+def lacks_mfa_proofs(case: Case, organization: Organization, user_id: str) -> bool:
+    """Whether this user's approval waits for further proofs by that user."""
+    return not all(status.satisfied for status in mfa_statuses_of(case, organization, user_id))
+
+
+def lacks_proofs(case: Case, organization: Organization, decision: Decision) -> bool:
+    """Whether the activity, decided so, waits for a voter's further proofs.
+
+    What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
+    """
+    lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
+    return case.submitter_id in lacking or (bool(lacking) and decision.verdict is not Verdict.ALLOW)
+
+
+def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
+    """Whether this user, who is in the organization, may vote: a user whose vote would count, and the submitter,
+    who may have more to prove or may cancel."""
+    if user_id == case.submitter_id:
+        return True
+    request = authorization_request(case, organization, settings)
+    return may_vote(request, case.policies.policy_set, user_id)
+
+
+def evaluation(
+    evaluation_id: str, activity_id: str, vote_id: str, organization_id: str, decision: Decision, now_ms: int
+) -> Evaluation:
+    """The record of a decision."""
+    return Evaluation(
+        id=evaluation_id,
+        activity_id=activity_id,
+        organization_id=organization_id,
+        vote_id=vote_id,
+        policy_evaluations=tuple(
+            PolicyOutcome(
+                policy_id=each.policy_id,
+                outcome=each.outcome,
+                clause=each.clause,
+                reason=each.reason,
+            )
+            for each in decision.evaluations
+        ),
+        created_at=Timestamp.from_ms(now_ms),
+        verdict=decision.verdict.value,
+        rule=decision.rule.value,
+        policy_ids=decision.policy_ids,
+    )

@@ -1,0 +1,150 @@
+"""May this activity run, given who approves it so far? One pure function, called again after every vote.
+
+The order of the rules:
+ 1. enough members of the root quorum approve: allowed, no policy is evaluated;
+ 2. what only the root quorum may do waits for it, or is denied;
+ 3. a DENY policy applies, or a raw payload is refused: denied, whatever else allows;
+ 4. an ALLOW policy applies: allowed;
+ 5. an ALLOW policy could apply with more approvals and counts the submitter's: wait;
+ 6. users may change their own credentials;
+ 7. a member of the root quorum may wait for the others, in the cases of 3 also;
+ 8. denied.
+Not here: the text of a denial (`denial`), rules that refuse before any policy is evaluated (`operations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from enum import Enum
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.catalogue import activity_kind
+from keystead.organizations.organization import RootQuorum
+from keystead.policies.evaluator import PolicyEvaluator
+from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
+from keystead.policies.policy_set import PolicySet
+from keystead.policies.request import AuthorizationRequest
+from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY
+
+
+class Verdict(Enum):
+    ALLOW = "allow"
+    NEEDS_CONSENSUS = "needs consensus"
+    DENY_IMPLICIT = "deny: nothing allows it"
+    DENY_EXPLICIT = "deny: a policy denies it"
+
+
+class Rule(Enum):
+    """Which rule decided."""
+
+    ROOT_QUORUM = "enough members of the root quorum approve"
+    ROOT_ONLY = "only the root quorum may do this"
+    DENY_POLICY = "a policy denies"
+    ALLOW_POLICY = "a policy allows"
+    CONSENSUS = "a policy allows once more users approve"
+    OWN_RIGHT = "users may change their own credentials"
+    ROOT_QUORUM_BELOW_THRESHOLD = "a member of the root quorum waits for the others"
+    RAW_PAYLOAD = "raw payloads are refused because policies restrict transactions"
+    COST = "the policies cost more than a decision may"
+    NONE = "nothing allows it"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """`policy_ids`: the policies that decided. `evaluations`: every policy that was looked at, in order."""
+
+    verdict: Verdict
+    rule: Rule
+    policy_ids: tuple[str, ...] = ()
+    evaluations: tuple[PolicyEvaluation, ...] = ()
+
+
+def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
+    """What the rules of the organization say of a request. The order is the module's."""
+    quorum = request.root_quorum
+    approving = {approval.user_id for approval in request.approvals}
+    # 1
+    if is_met(quorum, approving):
+        return BY_ROOT_QUORUM
+    is_member = request.submitter_id in quorum.user_ids or not approving.isdisjoint(quorum.user_ids)
+    # 2
+    if activity_kind(request.activity.type) in ROOT_ONLY:
+        return Decision(Verdict.NEEDS_CONSENSUS if is_member else Verdict.DENY_IMPLICIT, Rule.ROOT_ONLY)
+    evaluator = PolicyEvaluator(request, policies)
+
+    def decided(verdict: Verdict, rule: Rule, *policy_ids: str) -> Decision:
+        return Decision(verdict, rule, policy_ids, evaluator.evaluations)
+
+    if not _is_denied(request, evaluator):
+        # 4
+        if allowing := evaluator.policies_with(EvaluationOutcome.ALLOW):
+            return decided(Verdict.ALLOW, Rule.ALLOW_POLICY, *allowing)
+        # 5
+        if waiting := evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
+            return decided(Verdict.NEEDS_CONSENSUS, Rule.CONSENSUS, *waiting)
+        # 6
+        if _is_own_right(request):
+            return decided(Verdict.ALLOW, Rule.OWN_RIGHT)
+    # 7
+    if is_member:
+        return decided(Verdict.NEEDS_CONSENSUS, Rule.ROOT_QUORUM_BELOW_THRESHOLD)
+    # 3
+    if evaluator.denying:
+        return decided(Verdict.DENY_EXPLICIT, Rule.DENY_POLICY, *evaluator.denying)
+    if request.refuses_raw_payload:
+        return decided(Verdict.DENY_IMPLICIT, Rule.RAW_PAYLOAD)
+    # 8
+    return decided(Verdict.DENY_IMPLICIT, Rule.COST if evaluator.costs_too_much else Rule.NONE)
+
+
+def is_met(quorum: RootQuorum, approving: Set[str]) -> bool:
+    """Whether as many members of the root quorum approve as its threshold says: rule 1 reads nothing else."""
+    return len(approving & set(quorum.user_ids)) >= quorum.threshold
+
+
+BY_ROOT_QUORUM: Final = Decision(Verdict.ALLOW, Rule.ROOT_QUORUM)
+
+
+def _is_denied(request: AuthorizationRequest, evaluator: PolicyEvaluator) -> bool:
+    """Rule 3: a DENY policy applies, or the policies cost too much to tell, or the payload is refused."""
+    return bool(evaluator.denying) or evaluator.costs_too_much or request.refuses_raw_payload
+
+
+def _is_own_right(request: AuthorizationRequest) -> bool:
+    return request.owner_id == request.submitter_id and activity_kind(request.activity.type) in OWN_RIGHTS
+
+
+def recorded(decision: Decision, *, rejected: bool = False, authenticators_needed: bool = False) -> Decision:
+    """The decision as the record of a vote has it.
+
+    What would have allowed, now or later, reads REJECTED once somebody rejected. What allows reads
+    REQUIRES_AUTHENTICATORS while a voter has methods of authentication left to prove.
+    """
+    instead: dict[EvaluationOutcome, EvaluationOutcome] = {}
+    if rejected:
+        allowing = (EvaluationOutcome.ALLOW, EvaluationOutcome.REQUIRES_CONSENSUS)
+        instead = dict.fromkeys(allowing, EvaluationOutcome.REJECTED)
+    elif authenticators_needed:
+        instead = {EvaluationOutcome.ALLOW: EvaluationOutcome.REQUIRES_AUTHENTICATORS}
+    if not instead:
+        return decision
+    evaluations = [replace(each, outcome=instead.get(each.outcome, each.outcome)) for each in decision.evaluations]
+    return replace(decision, evaluations=tuple(evaluations))
+
+
+def may_vote(request: AuthorizationRequest, policies: PolicySet, user_id: str) -> bool:
+    """Whether this user's approval would count towards the activity, so that the user may approve or reject it.
+
+    It counts if the user is a member of the root quorum, or if the consensus of a policy that could still allow the
+    activity counts the user.
+    """
+    if user_id in request.root_quorum.user_ids:
+        return True
+    if user_id not in request.users or activity_kind(request.activity.type) in ROOT_ONLY:
+        return False
+    evaluator = PolicyEvaluator(request, policies)
+    if _is_denied(request, evaluator):
+        return False
+    return any(evaluator.counts(consensus, user_id) for consensus in evaluator.open_consensuses())

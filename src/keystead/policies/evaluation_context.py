@@ -1,0 +1,113 @@
+"""What an evaluation works on: the values of a request, the steps that are left, the errors.
+
+Not here: the functions that run on a context (`compiler`, `operators`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from keystead.policies.syntax import Place
+
+STEPS_MAX = 100_000
+"""The most that one expression may cost. Evaluating a node costs one step, again for each item of a list function.
+So does each item that `in` or `contains` compares or a slice copies, and every 64 characters of a string that is
+compared or copied."""
+
+
+class EvaluationError(msgspec.Struct, frozen=True):
+    """Why an expression has no value for this request, and which part of it failed.
+
+    `unreadable`: the request has a value there that the language cannot read: of the wrong type, not comparable, or
+    too costly. Otherwise the value is absent.
+    """
+
+    reason: str
+    at: Place
+    unreadable: bool = False
+
+    def __str__(self) -> str:
+        line, column = self.at
+        return f"{self.reason} (line {line}, column {column})"
+
+
+class EvaluationFailed(Exception):
+    """Carries an EvaluationError out of a compiled expression."""
+
+    def __init__(self, error: EvaluationError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class StepsExceeded(EvaluationFailed):
+    """The expression costs more than it may. No other operand outweighs this."""
+
+
+Run = Callable[["EvaluationContext"], Any]
+"""A compiled node: its value in a context. Raises EvaluationFailed."""
+
+
+def strict(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
+    """`&&` (deciding: False) or `||` (deciding: True). Every operand is evaluated; one that fails, fails the
+    whole."""
+    decided = False
+    for operand in operands:
+        if operand(context) is deciding:
+            decided = True
+    return deciding if decided else not deciding
+
+
+def three_valued(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
+    """The same in Kleene's logic, where an operand that fails is unknown: a deciding operand outweighs it.
+
+    Of several failures, one that is unreadable is reported before one that is absent. The context remembers an
+    unreadable operand that was outweighed in a junction that is true.
+    """
+    decided, failed = False, None
+    for operand in operands:
+        try:
+            if operand(context) is deciding:
+                decided = True
+        except StepsExceeded:
+            raise
+        except EvaluationFailed as failure:
+            if failed is None or (failure.error.unreadable and not failed.error.unreadable):
+                failed = failure
+    if failed is not None:
+        if not decided:
+            raise failed
+        if deciding and failed.error.unreadable:
+            context.outweighed_unreadable = True
+    return deciding if decided else not deciding
+
+
+class EvaluationContext:
+    """The values of a request by keyword, the variables of the enclosing list functions, the steps left.
+
+    One context serves several expressions in turn; each starts with the steps that it is given. `junction`
+    evaluates `&&` and `||`: `strict` or `three_valued`.
+    """
+
+    __slots__ = ("junction", "outweighed_unreadable", "steps", "values", "variables")
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.steps = STEPS_MAX
+        self.variables: dict[int, Any] = {}
+        self.junction = strict
+        self.outweighed_unreadable = False
+
+    def charge(self, steps: int, at: Place) -> None:
+        """Take steps for the node at this place. Raises StepsExceeded."""
+        self.steps -= steps
+        if self.steps < 0:
+            reason = f"the evaluation takes more than {STEPS_MAX} steps"
+            raise StepsExceeded(EvaluationError(reason, at, unreadable=True))
+
+
+def steps_taken(context: EvaluationContext, given: int) -> int:
+    """How many of the steps that it was given the last evaluation took: at most these."""
+    return given - context.steps if context.steps > 0 else given

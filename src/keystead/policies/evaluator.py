@@ -1,0 +1,196 @@
+"""Evaluating the policies that can speak of a request: the outcome of each, and whom their consensuses count.
+
+Here: one evaluation, with the budget that the policies share. Not here: which policy wins (`authorize`), which
+policies can speak of a request (`policy_set`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from keystead.api.enums import Effect
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, EvaluationError, steps_taken
+from keystead.policies.expression import CompiledExpression, Value
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy import CompiledPolicy
+from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
+from keystead.policies.policy_set import PolicySet, shape_of
+from keystead.policies.request import (
+    AuthorizationRequest,
+    condition_values,
+    consensus_values,
+    credential_values,
+    time_values,
+    user_value,
+)
+from keystead.policies.syntax import Place
+
+DECISION_STEPS_MAX: Final = 1_000_000
+"""What the policies of an organization may cost together in one decision. Beyond it only the root quorum allows,
+because a policy that was not evaluated might have denied."""
+_STEPS_PER_USER: Final = 100
+"""What one consensus may cost further for each user, where it is evaluated as if everybody had approved."""
+_FORESIGHT_PER_USER: Final = 1_000
+"""What all of them may cost further for each user. A consensus beyond that cannot be waited for."""
+
+_NOT_EVALUATED: Final = EvaluationError(
+    "not evaluated: the policies before this one took all the steps of a decision", Place(1, 1)
+)
+
+
+class _Everybody(Mapping[str, Any]):
+    """The values of a consensus as if every user had approved, with every credential. They are made when first
+    read: there may be many users, and few consensuses need them."""
+
+    def __init__(self, request: AuthorizationRequest) -> None:
+        self._request = request
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, keyword: str) -> Any:
+        if keyword not in self._made:
+            self._made[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
+        return self._made[keyword]
+
+    def _approvers(self) -> list[dict[str, Any]]:
+        return [user_value(user) for user in self._request.users.values()]
+
+    def _credentials(self) -> list[dict[str, Any]]:
+        users, now_ms = self._request.users.values(), self._request.now_ms
+        return [credential for user in users for credential in credential_values(user, now_ms)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("approvers", "credentials"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+class PolicyEvaluator:
+    """`evaluations`: what every policy comes to, in order. `denying`: the ids of the policies that deny."""
+
+    def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
+        self._request = request
+        self._condition = EvaluationContext(condition_values(request.activity, request.resources))
+        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
+        self._time = EvaluationContext(time_values(request.now_ms))
+        self._everybody = EvaluationContext(_Everybody(request))
+        self._steps_left = DECISION_STEPS_MAX
+        self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)
+        # Policies share expressions, above all those of who and when: each is evaluated once for a request.
+        self._values: dict[CompiledExpression, Value] = {}
+        self._attainable: dict[CompiledExpression, bool] = {}
+        slice_ = policies.slice(shape_of(request))
+        self._open = [policies.policies[position] for position in slice_.open]
+        self._open_evaluations = [self._evaluation(policy) for policy in self._open]
+        evaluations = list(slice_.settled)
+        for position, evaluation in zip(slice_.open, self._open_evaluations, strict=True):
+            evaluations[position] = evaluation
+        self.evaluations = tuple(evaluations)
+        self.denying = [
+            each.policy_id
+            for each in self._open_evaluations
+            if each.outcome is EvaluationOutcome.DENY_EXPLICIT or each.failed_closed
+        ]
+
+    @property
+    def costs_too_much(self) -> bool:
+        return self._steps_left < 0
+
+    def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
+        """The ids of the policies of this outcome, one that a slice never settles: ALLOW, DENY_EXPLICIT,
+        REQUIRES_CONSENSUS."""
+        return [each.policy_id for each in self._open_evaluations if each.outcome is outcome]
+
+    def _evaluation(self, policy: CompiledPolicy) -> PolicyEvaluation:
+        if self._steps_left < 0:
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, str(_NOT_EVALUATED))
+        condition = self._value(policy.condition, self._condition)
+        if isinstance(condition, EvaluationError):
+            return self._failed(policy, Clause.CONDITION, condition)
+        # Evaluated even if the condition is false: a clause that fails, fails the policy whatever the others are.
+        consensus = self._value(policy.consensus, self._consensus)
+        if isinstance(consensus, EvaluationError):
+            return self._failed(policy, Clause.CONSENSUS, consensus)
+        if not condition:
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
+        if not consensus and not self._may_wait(policy):
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS)
+        time = self._value(policy.time, self._time)
+        if isinstance(time, EvaluationError):
+            return self._failed(policy, Clause.TIME, time)
+        if not time:
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
+        if not consensus:
+            return PolicyEvaluation(
+                policy.id, policy.effect, EvaluationOutcome.REQUIRES_CONSENSUS, Clause.CONSENSUS
+            )
+        is_allow = policy.effect is Effect.ALLOW
+        applies = EvaluationOutcome.ALLOW if is_allow else EvaluationOutcome.DENY_EXPLICIT
+        return PolicyEvaluation(policy.id, policy.effect, applies)
+
+    def _value(self, expression: CompiledExpression | None, context: EvaluationContext) -> Value:
+        if expression is None:
+            return True
+        known = self._values.get(expression)
+        if known is None:
+            known = self._values[expression] = expression.evaluate(context)
+            self._steps_left -= steps_taken(context, STEPS_MAX)
+        return known
+
+    def _failed(self, policy: CompiledPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
+        """A policy that fails contributes nothing, except a DENY policy that fails closed."""
+        failed_closed = policy.effect is Effect.DENY and self._fails_closed(policy)
+        return PolicyEvaluation(
+            policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(error), failed_closed
+        )
+
+    def _fails_closed(self, policy: CompiledPolicy) -> bool:
+        """Whether no clause is certainly false, and either some part is unreadable or the request fails closed."""
+        closes = self._request.fails_closed
+        clauses = (
+            (policy.condition, self._condition),
+            (policy.consensus, self._consensus),
+            (policy.time, self._time),
+        )
+        for expression, context in clauses:
+            if expression is not None:
+                possible = expression.evaluate_three_valued(context)
+                self._steps_left -= steps_taken(context, STEPS_MAX)
+                if possible.value is False:
+                    return False
+                closes = closes or possible.unreadable
+        return closes
+
+    def _may_wait(self, policy: CompiledPolicy) -> bool:
+        """Whether an ALLOW policy, its consensus not met, could be met and counts the submitter."""
+        return policy.effect is Effect.ALLOW and self.counts(policy.consensus, self._request.submitter_id)
+
+    def open_consensuses(self) -> list[CompiledExpression]:
+        """The consensuses of the ALLOW policies that would allow the activity now, once they are met."""
+        return [
+            policy.consensus
+            for policy, evaluation in zip(self._open, self._open_evaluations, strict=True)
+            if policy.effect is Effect.ALLOW
+            and policy.consensus is not None
+            and (evaluation.reason is None and evaluation.clause in (None, Clause.CONSENSUS))
+            and self._value(policy.time, self._time) is True
+        ]
+
+    def counts(self, consensus: CompiledExpression | None, user_id: str) -> bool:
+        """Whether a consensus counts this user, and could be met at all."""
+        user = self._request.users.get(user_id)
+        if user is None or consensus is None or self._foresight_left < 0:
+            return False
+        credentials = credential_values(user, self._request.now_ms)
+        counted = consensus.counts(self._everybody, user_value(user), credentials)
+        self._foresight_left -= steps_taken(self._everybody, STEPS_MAX)
+        return counted and self._is_attainable(consensus)
+
+    def _is_attainable(self, consensus: CompiledExpression) -> bool:
+        """Whether a consensus holds once everybody has approved."""
+        if consensus not in self._attainable:
+            steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
+            self._attainable[consensus] = consensus.evaluate(self._everybody, steps) is True
+            self._foresight_left -= steps_taken(self._everybody, steps)
+        return self._attainable[consensus]

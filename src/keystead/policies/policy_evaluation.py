@@ -1,0 +1,40 @@
+"""What one policy comes to for one request: its outcome, and the clause that it follows from.
+
+Not here: how it is found (`evaluator`, `policy_set`), which policy decides (`authorize`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from keystead.api.enums import Effect
+from keystead.policies.namespaces import Clause
+
+
+class EvaluationOutcome(StrEnum):
+    """Only records of votes have REJECTED and REQUIRES_AUTHENTICATORS; `authorize` yields the others."""
+
+    ALLOW = "OUTCOME_ALLOW"
+    DENY_EXPLICIT = "OUTCOME_DENY_EXPLICIT"
+    DENY_IMPLICIT = "OUTCOME_DENY_IMPLICIT"
+    REQUIRES_CONSENSUS = "OUTCOME_REQUIRES_CONSENSUS"
+    REJECTED = "OUTCOME_REJECTED"
+    ERROR = "OUTCOME_ERROR"
+    REQUIRES_AUTHENTICATORS = "OUTCOME_REQUIRES_AUTHENTICATORS"
+    TIME_INACTIVE = "OUTCOME_TIME_INACTIVE"
+
+
+class PolicyEvaluation(msgspec.Struct, frozen=True):
+    """`clause`: the one that is false, failed, or waits for approvals; None where all clauses are true.
+
+    `reason`: why the clause failed. `failed_closed`: the clause failed, and the policy denies all the same.
+    """
+
+    policy_id: str
+    effect: Effect
+    outcome: EvaluationOutcome
+    clause: Clause | None = None
+    reason: str | None = None
+    failed_closed: bool = False

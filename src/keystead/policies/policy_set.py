@@ -1,0 +1,130 @@
+"""The policies of an organization, compiled together, and the slice of them that can speak of a request.
+
+Here: `PolicySet`, and its slices by the shape of a request. A slice depends on the policies and the shape alone.
+Not here: keeping the sets of many organizations (`pipeline.policy_sets`), the evaluation of a slice (`evaluator`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from keystead.api.enums import Effect
+from keystead.api.records import Policy
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.expression import CompiledExpression, Source
+from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
+from keystead.policies.policy import CompiledPolicy, sources_of
+from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
+from keystead.policies.request import AuthorizationRequest, RequestedActivity, condition_values
+
+SLICES_MAX: Final = 64
+"""Shapes whose slices one set holds. An organization's requests have some ten."""
+
+
+class RequestShape(NamedTuple):
+    """What requests have in common of which the same policies can speak.
+
+    `keywords` are those that the request fills besides `activity`, `has_params` whether `activity.params` has any
+    field. Two requests of one shape differ, for a condition, in nothing but these. `fails_closed`: as in the
+    request.
+    """
+
+    activity_type: str
+    keywords: frozenset[str]
+    has_params: bool
+    fails_closed: bool
+
+
+def shape_of(request: AuthorizationRequest) -> RequestShape:
+    return RequestShape(
+        request.activity.type,
+        frozenset(request.resources),
+        bool(request.activity.params),
+        request.fails_closed,
+    )
+
+
+class PolicySlice(msgspec.Struct, frozen=True):
+    """`settled`: the evaluation of every policy in order; those at the positions `open` are placeholders, since
+    they depend on more than the shape."""
+
+    settled: tuple[PolicyEvaluation, ...]
+    open: tuple[int, ...]
+
+
+class PolicySet:
+    """`policies` in order of creation. `reads_transactions`: some condition names a field of a transaction."""
+
+    def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
+        self.policies = tuple(policies)
+        self.reads_transactions = any(
+            policy.condition is not None
+            and "tx" in policy.condition.names
+            and not TRANSACTION_KEYWORDS.isdisjoint(policy.condition.names)
+            for policy in self.policies
+        )
+        self._slices: dict[RequestShape, PolicySlice] = {}
+
+    def slice(self, shape: RequestShape) -> PolicySlice:
+        """What the shape settles, and the policies that it leaves open."""
+        found = self._slices.get(shape)
+        if found is None:
+            if len(self._slices) >= SLICES_MAX:
+                del self._slices[next(iter(self._slices))]
+            found = self._slices[shape] = self._sliced(shape)
+        return found
+
+    def _sliced(self, shape: RequestShape) -> PolicySlice:
+        varying = shape.keywords | ({"params"} if shape.has_params else frozenset[str]())
+        context = EvaluationContext(condition_values(RequestedActivity(type=shape.activity_type), {}))
+        settled: list[PolicyEvaluation] = []
+        left_open: list[int] = []
+        for position, policy in enumerate(self.policies):
+            evaluation = None
+            if policy.condition is not None and policy.condition.names.isdisjoint(varying):
+                evaluation = _settled(policy, policy.condition, context, fails_closed=shape.fails_closed)
+            if evaluation is None:
+                left_open.append(position)
+                evaluation = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT)
+            settled.append(evaluation)
+        return PolicySlice(tuple(settled), tuple(left_open))
+
+
+def _settled(
+    policy: CompiledPolicy, condition: CompiledExpression, context: EvaluationContext, *, fails_closed: bool
+) -> PolicyEvaluation | None:
+    """The policy's evaluation if its condition alone settles it; None if the policy might contribute something."""
+    value = condition.evaluate(context)
+    if isinstance(value, EvaluationError):
+        if policy.effect is Effect.DENY:
+            possible = condition.evaluate_three_valued(context)
+            if possible.value is not False and (fails_closed or possible.unreadable):
+                return None
+        return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
+    # A consensus that fails, fails the policy even if the condition is false.
+    if value or (policy.consensus is not None and policy.consensus.may_lack_items):
+        return None
+    return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
+
+
+def policy_set(policies: Iterable[Policy], compiled: Callable[[Source], CompiledExpression]) -> PolicySet:
+    """The set of these records, in this order. `compiled` gives the expression of a source."""
+    return PolicySet([_compiled_policy(policy, compiled) for policy in policies])
+
+
+def _compiled_policy(policy: Policy, compiled: Callable[[Source], CompiledExpression]) -> CompiledPolicy:
+    sources = sources_of(policy)
+
+    def clause(source: Source | None) -> CompiledExpression | None:
+        return None if source is None else compiled(source)
+
+    return CompiledPolicy(
+        id=policy.policy_id,
+        effect=policy.effect,
+        consensus=clause(sources.consensus),
+        condition=clause(sources.condition),
+        time=clause(sources.time),
+    )

@@ -1,0 +1,194 @@
+"""Cases on which policies are tried: who asks for what, who approves it, and what is to come of it.
+
+Here: from decoded TOML or JSON to a decision, vote by vote as in the life of an activity. Not here: files, servers
+and printing (`cli`), the decision (`authorize`), MFA policies, and approvals that lapse: no case lasts a day.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
+from keystead.policies.policy_set import PolicySet
+from keystead.policies.request import Approval, AuthorizationRequest, RequestedActivity, visible_params
+from keystead.policies.resources import OWN_RIGHTS
+from keystead.policies.testing.organization import OrganizationUnderTest, named_user
+from keystead.policies.testing.schema import MalformedTable, Table, check_params, check_resources, read
+
+Moment = Annotated[datetime, Meta(tz=True)]
+Expectation = Literal["allow", "needs consensus", "deny"]
+
+EXPECTATIONS: Mapping[Verdict, Expectation] = {
+    Verdict.ALLOW: "allow",
+    Verdict.NEEDS_CONSENSUS: "needs consensus",
+    Verdict.DENY_IMPLICIT: "deny",
+    Verdict.DENY_EXPLICIT: "deny",
+}
+_VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
+
+
+class CaseFile(Table, frozen=True):
+    """A file of cases. `policies` are paths, or policies; `at` holds for cases that name no time of their own."""
+
+    cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    policies: str | tuple[str | dict[str, Any], ...] | None = None
+    users: tuple[dict[str, Any], ...] | None = None
+    root_quorum: dict[str, Any] | None = None
+    deny_policies_fail_closed: bool = False
+    at: Moment | None = None
+
+
+class ApprovalTable(Table, frozen=True):
+    """`with` is the id or the type of a credential."""
+
+    who: str
+    with_: str = msgspec.field(default="", name="with")
+
+
+class CaseTable(Table, frozen=True):
+    """One case. `by`: the policy that is to decide. `owner`: whose own credentials the activity is about."""
+
+    name: str
+    who: str | ApprovalTable
+    type: str
+    expect: Expectation
+    by: str = ""
+    approvals: tuple[str | ApprovalTable, ...] = ()
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    resources: dict[str, Any] = msgspec.field(default_factory=dict)
+    at: Moment | None = None
+    owner: str = ""
+
+
+class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
+    """`request`: the submission. `approvals`: those that follow, each with the name that the file gives its
+    user."""
+
+    table: CaseTable
+    request: AuthorizationRequest
+    policies: PolicySet
+    approvals: tuple[tuple[str, Approval], ...]
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed, and so denied
+    nothing, although they might have been meant to deny."""
+
+    case: CaseTable
+    outcome: Expectation
+    decision: Decision
+    uncounted: tuple[str, ...] = ()
+    unsafe: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        by = self.case.by
+        return self.outcome == self.case.expect and (not by or by in self.decision.policy_ids)
+
+
+def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int, where: str) -> list[PolicyCase]:
+    """The cases of a file, on this organization. `now_ms` is for those that no time is given for. Raises
+    MalformedTable."""
+    default_ms = now_ms if file.at is None else _ms(file.at)
+    return [
+        _case(table, organization, default_ms, f"{where}, case {number}")
+        for number, table in enumerate(file.cases, 1)
+    ]
+
+
+def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default_ms: int, where: str) -> PolicyCase:
+    written = read(table, CaseTable, where)
+    where = f"{where} ({written.name})"
+    _check_type(written.type, f"{where}.type")
+    check_params(written.type, written.params, f"{where}.params")
+    check_resources(written.resources, f"{where}.resources")
+    policy_names = [policy.id for policy in organization.policies.policies]
+    if written.by and written.by not in set(policy_names):
+        raise MalformedTable(f"{where}.by", _unknown("policy", written.by, policy_names))
+    now_ms = default_ms if written.at is None else _ms(written.at)
+    _, submitted = _approval(written.who, organization, now_ms, f"{where}.who")
+    request = AuthorizationRequest(
+        root_quorum=organization.root_quorum,
+        users=organization.users,
+        approvals=(submitted,),
+        submitter_id=submitted.user_id,
+        activity=RequestedActivity(type=written.type, params=visible_params(written.type, written.params)),
+        now_ms=now_ms,
+        owner_id=_owner(written, organization, f"{where}.owner"),
+        resources=written.resources,
+        deny_policies_fail_closed=organization.fail_closed,
+    )
+    approvals = tuple(_approval(each, organization, now_ms, f"{where}.approvals") for each in written.approvals)
+    return PolicyCase(table=written, request=request, policies=organization.policies, approvals=approvals)
+
+
+def run_case(case: PolicyCase) -> CaseResult:
+    """The submission and, as long as more approvals are needed, one after the other; a vote that would not count
+    is refused, as it is by a server."""
+    request, policies = case.request, case.policies
+    decision = authorize(request, policies)
+    uncounted = []
+    for called, approval in case.approvals:
+        if decision.verdict is not Verdict.NEEDS_CONSENSUS:
+            break
+        if not may_vote(request, policies, approval.user_id):
+            uncounted.append(called)
+            continue
+        request = replace(request, approvals=(*request.approvals, approval))
+        decision = authorize(request, policies)
+    return CaseResult(
+        case=case.table,
+        outcome=EXPECTATIONS[decision.verdict],
+        decision=decision,
+        uncounted=tuple(uncounted),
+        unsafe=_unsafe(request, policies, decision),
+    )
+
+
+def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
+    """The DENY policies that denied nothing and would deny if every failure did."""
+    denied = {each.policy_id for each in decision.evaluations if each.failed_closed}
+    closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
+    return tuple(
+        each.policy_id for each in closed.evaluations if each.failed_closed and each.policy_id not in denied
+    )
+
+
+def _check_type(activity_type: str, where: str) -> None:
+    if activity_type not in ACTIVITY_TYPES:
+        raise MalformedTable(where, _unknown("type of activity", activity_type, ACTIVITY_TYPES))
+    if activity_kind(activity_type) in _VOTES:
+        raise MalformedTable(where, "votes are decided with the activity voted on: list them as its `approvals`")
+
+
+def _unknown(what: str, given: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(given, list(known), 1)
+    return f"there is no {what} {given!r}" + (f"; is it {near[0]!r}?" if near else "")
+
+
+def _approval(
+    who: str | ApprovalTable, organization: OrganizationUnderTest, now_ms: int, where: str
+) -> tuple[str, Approval]:
+    written = ApprovalTable(who=who) if isinstance(who, str) else who
+    return written.who, organization.approval(written.who, written.with_, now_ms, where)
+
+
+def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) -> str | None:
+    """Who is named; else, of what users may do to themselves, the user that the parameters name."""
+    called = written.owner
+    if not called and activity_kind(written.type) in OWN_RIGHTS:
+        called = written.params.get("user_id", "")
+    return named_user(organization.users, called, where).user_id if called else None
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

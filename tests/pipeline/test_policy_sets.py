@@ -1,0 +1,157 @@
+"""Compiled policies of organizations: what is compiled again, what is dropped, and that nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from keystead.api.records import MfaPolicy, Policy, Timestamp, User
+from keystead.organizations.organization import DataKey, Organization, Profile, RootQuorum, Sealed, Version, founded
+from keystead.pipeline import policy_sets
+from keystead.pipeline.policy_sets import PolicySets
+from keystead.policies.expression import CompiledExpression, Source, compile_stored
+from tests.support.policy_fixtures import ANA, allow
+
+NOW = Timestamp.from_ms(0)
+
+
+def in_event_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @functools.wraps(test)
+    def run(*args: Any, **fixtures: Any) -> None:
+        asyncio.run(test(*args, **fixtures))
+
+    return run
+
+
+def organization(*policies: Policy, id_: str = "O") -> Organization:
+    records = [replace(policy, policy_id=policy.policy_id or policy.condition) for policy in policies]
+    profile = Profile(name="O", root_quorum=RootQuorum(1, ("R",)), created_at=NOW)
+    return founded(id_, Version(1, "x"), [profile, DataKey(Sealed("", b"")), *records])
+
+
+def about(wallet: str) -> Policy:
+    return allow(f"wallet.id == '{wallet}'")
+
+
+def mfa_user(condition: str) -> User:
+    policy = MfaPolicy(
+        mfa_policy_id="M",
+        mfa_policy_name="M",
+        condition=condition,
+        required_authentication_methods=(),
+        order=0,
+        notes=None,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    return replace(ANA, mfa_policies=(policy,))
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were compiled, in order."""
+    texts: list[str] = []
+
+    def counting(source: Source) -> CompiledExpression:
+        texts.append(source.text)
+        return compile_stored(source)
+
+    monkeypatch.setattr(policy_sets, "compile_stored", counting)
+    return texts
+
+
+@in_event_loop
+async def test_a_version_is_compiled_once(compiled: list[str]) -> None:
+    sets, one = PolicySets(), organization(about("A"), about("B"))
+    first = await sets.of(one)
+    assert await sets.of(replace(one, version=Version(2, "y"))) is first
+    assert len(compiled) == 2
+    assert (sets.hits, sets.misses) == (1, 1)
+
+
+@in_event_loop
+async def test_a_change_compiles_what_changed_and_drops_what_went(compiled: list[str]) -> None:
+    sets = PolicySets()
+    await sets.of(organization(about("A"), about("B")))
+    before = sets.characters
+    changed = await sets.of(organization(about("B"), about("C")))
+    assert compiled[2:] == ["wallet.id == 'C'"]
+    assert sets.characters == before
+    assert [policy.condition.source.text for policy in changed.policy_set.policies if policy.condition] == [
+        "wallet.id == 'B'",
+        "wallet.id == 'C'",
+    ]
+    await sets.of(organization(about("A")))
+    assert compiled[3:] == ["wallet.id == 'A'"]
+
+
+@in_event_loop
+async def test_what_was_used_longest_ago_goes_first(compiled: list[str]) -> None:
+    each = 100 + len("wallet.id == 'A'")
+    sets = PolicySets(characters_max=2 * each)
+    first, second, third = (organization(about("A"), id_=id_) for id_ in "123")
+    await sets.of(first)
+    await sets.of(second)
+    await sets.of(first)
+    await sets.of(third)
+    assert sets.characters == 2 * each
+    compiled.clear()
+    await sets.of(first)
+    await sets.of(third)
+    assert compiled == []
+    await sets.of(second)
+    assert len(compiled) == 1
+
+
+@in_event_loop
+async def test_an_organization_that_does_not_fit_is_compiled_each_time(compiled: list[str]) -> None:
+    sets, one = PolicySets(characters_max=50), organization(about("A"))
+    for _ in range(2):
+        assert len((await sets.of(one)).policy_set.policies) == 1
+    assert (len(compiled), sets.characters) == (2, 0)
+
+
+@in_event_loop
+async def test_mfa_conditions_are_kept_with_the_policies(compiled: list[str]) -> None:
+    sets, one = PolicySets(), organization(about("A"))
+    user, other = mfa_user("activity.action == 'SIGN'"), mfa_user("activity.action == 'EXPORT'")
+    plain = await sets.of(one)
+    for asked in (user, other, user):
+        found = await sets.of(one, (asked,))
+        assert found.policy_set is plain.policy_set
+        assert asked.mfa_policies[0].condition in found.mfa_conditions
+    assert len(compiled) == 3
+    changed = await sets.of(organization(about("B")), (user,))
+    assert set(changed.mfa_conditions) == {"activity.action == 'SIGN'"}
+
+
+@in_event_loop
+async def test_those_who_wait_for_the_same_policies_share_the_work(compiled: list[str]) -> None:
+    long = [about("A" * 1_500 + str(number)) for number in range(10)]
+    one = organization(*[replace(each, policy_id=str(n)) for n, each in enumerate(long)])
+    sets = PolicySets()
+    found = await asyncio.gather(*(sets.of(one) for _ in range(4)))
+    assert len(compiled) == len(one.policies)
+    assert all(len(each.policy_set.policies) == len(one.policies) for each in found)
+
+
+@in_event_loop
+async def test_others_run_while_policies_are_compiled() -> None:
+    long = [about("A" * 1_900 + str(number)) for number in range(20)]
+    one = organization(*[replace(each, policy_id=str(n)) for n, each in enumerate(long)])
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while not compiling.done():
+            turns += 1
+            await asyncio.sleep(0)
+
+    compiling: asyncio.Task[Any] = asyncio.ensure_future(PolicySets().of(one))
+    await other()
+    assert turns >= 10

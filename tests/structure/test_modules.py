@@ -1,0 +1,68 @@
+"""Every module is short enough to read at once; every `match` says what happens to a case that it does not list."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.support.source_tree import ROOT, assert_only, modules, tracked_files
+
+LINES_MAX = 500
+LONG = {
+    "src/keystead/client/operations.py": "generated",
+    "src/keystead/client/shapes.py": "generated",
+    "tests/stamps/test_attestation.py": "a table of attestations",
+}
+"""Modules that are longer, and why. May only shrink."""
+
+OPEN_MATCHES = {
+    "keystead.chains.bitcoin.scripts.address_of",
+    "keystead.chains.ethereum.abi.elementary",
+    "keystead.chains.ethereum.typed_data._elementary",
+    "keystead.chains.payloads.read_payload",
+    "keystead.keys.master_key_source.create_master_key",
+    "keystead.keys.master_key_source.open_master_key",
+    "keystead.organizations.organization.apply",
+    "keystead.pipeline.effects._found_by",
+    "keystead.policies.checking._infer",
+    "keystead.policies.evaluation._run",
+    "keystead.policies.types.joined",
+    "keystead.policies.types.named",
+    "keystead.policies.values.fits",
+    "keystead.policies.written._check",
+    "keystead.server.connection._await_request",
+    "keystead.stamps.api_key._verifier",
+    "keystead.stamps.signing._random_secret",
+    "keystead.stamps.signing._signer",
+    "keystead.stamps.signing.stamp",
+    "keystead.storage.rows._attachment_row",
+    "keystead.storage.rows._gone",
+    "keystead.storage.rows._record_row",
+}
+"""Functions of today with a `match` without a last `case _`. May only shrink."""
+
+
+def test_modules_are_short() -> None:
+    found = {
+        path.as_posix()
+        for path in tracked_files()
+        if path.suffix == ".py"
+        and (ROOT / path).exists()
+        and len((ROOT / path).read_text().splitlines()) > LINES_MAX
+    }
+    assert_only(found, LONG, f"modules of more than {LINES_MAX} lines; divide them by subject:")
+
+
+def test_every_match_has_a_last_case() -> None:
+    """Over a closed set it is `case _: assert_never(value)`: a new member is a type error until it is placed."""
+    found = set()
+    for module in modules().values():
+        for function in ast.walk(module.tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Match) and not _is_irrefutable(node.cases[-1]):
+                        found.add(f"{module.name}.{function.name}")
+    assert_only(found, OPEN_MATCHES, "`match` without a last `case _`:")
+
+
+def _is_irrefutable(case: ast.match_case) -> bool:
+    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
