@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, assert_never
 
 import msgspec
 from msgspec import Meta
@@ -91,7 +91,12 @@ def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFuncti
             return _typed_data(text, field)
         case PayloadEncoding.EIP7702_AUTHORIZATION:
             return _authorization(text, field)
-    data = _hexadecimal(text, field) if encoding is PayloadEncoding.HEXADECIMAL else _utf8(text, field)
+        case PayloadEncoding.HEXADECIMAL:
+            data = _hexadecimal(text, field)
+        case PayloadEncoding.TEXT_UTF8:
+            data = _utf8(text, field)
+        case _:
+            assert_never(encoding)
     if hash_function is HashFunction.NOT_APPLICABLE:
         return Payload(data, {})
     message = _HASHES[hash_function](data)

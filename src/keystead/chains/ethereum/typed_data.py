@@ -257,15 +257,8 @@ def _array(encode: Encode, size: str, value: Any) -> tuple[bytes, list[Any]]:
 @functools.lru_cache(maxsize=256)
 def _elementary(kind: str) -> Encode | None:
     """How values of an elementary type are written in 32 bytes; None for another type."""
-    match kind:
-        case "string":
-            return _string
-        case "bytes":
-            return _dynamic_bytes
-        case "bool":
-            return _bool
-        case "address":
-            return _address
+    if kind in _NAMED:
+        return _NAMED[kind]
     if integer := _INTEGER_TYPE.match(kind):
         bits = int(integer["bits"] or 256)
         if bits % 8 == 0 and 8 <= bits <= 256 and not integer["bits"].startswith("0"):
@@ -340,3 +333,11 @@ def integer_of(value: Any) -> int | None:
             return int(value, 16)
         case _:
             return None
+
+
+_NAMED: Final[Mapping[str, Encode]] = {
+    "string": _string,
+    "bytes": _dynamic_bytes,
+    "bool": _bool,
+    "address": _address,
+}
