@@ -18,10 +18,12 @@ from keystead.keys import sealing
 from keystead.keys.master_key import load
 from keystead.keys.sealing import MasterKey
 from keystead.organizations.credentials import new_api_key
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import lookups
-from keystead.organizations.organization import DataKey, Profile, Record, RootQuorum, Version, founded
+from keystead.organizations.organization import Record, Version, from_records
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.rows import of_founding
+from keystead.storage.rows import of_bootstrap
 from keystead.storage.write_set import Row
 
 WALLETS = 2
@@ -58,8 +60,8 @@ def _rows(master_key: MasterKey, members: Sequence[Member]) -> list[tuple[str, R
             user,
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]
-        organization = founded(organization_id, Version(1, new_id()), records)
-        rows.extend(of_founding(organization, (), lookups(user), {}).rows)
+        organization = from_records(organization_id, Version(1, new_id()), records)
+        rows.extend(of_bootstrap(organization, (), lookups(user), {}).rows)
     return rows
 
 

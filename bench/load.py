@@ -46,23 +46,25 @@ def together(loads: Sequence[Load]) -> Load:
     )
 
 
-def send(port: int, requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
+def send(ports: Sequence[int], requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
     """Send all the requests; the first `warm_up` of them are not measured. An answer other than 200 is a failure.
+
+    Of several ports, each gets as many of the connections.
 
     Raises BenchFailure if the server closes a connection, or all takes longer than `limit_s`.
     """
     gc.collect()
     gc.disable()
     try:
-        return uvloop.run(_send(port, requests, warm_up, limit_s))
+        return uvloop.run(_send(ports, requests, warm_up, limit_s))
     finally:
         gc.enable()
 
 
-async def _send(port: int, requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:
+async def _send(ports: Sequence[int], requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:
     loop = asyncio.get_running_loop()
-    progress = _Progress(requests, warm_up, loop.create_future(), port)
-    connections = [await progress.connected() for _ in range(CONNECTIONS)]
+    progress = _Progress(requests, warm_up, loop.create_future())
+    connections = [await progress.connected(ports[number % len(ports)]) for number in range(CONNECTIONS)]
     for connection in connections:
         connection.send_next()
     try:
@@ -78,10 +80,9 @@ async def _send(port: int, requests: Sequence[bytes], warm_up: int, limit_s: flo
 class _Progress:
     """What the connections share: the requests still to be sent, and what is known of the others."""
 
-    def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None], port: int) -> None:
+    def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None]) -> None:
         self.requests: Iterator[bytes] = iter(requests)
         self.ended = ended
-        self.port = port
         self.begun_at = self.ended_at = 0.0
         self.latencies: list[float] = []
         self.failures: list[bytes] = []
@@ -102,22 +103,23 @@ class _Progress:
             self.ended_at = now
             self.ended.set_result(None)
 
-    async def connected(self) -> _Connection:
+    async def connected(self, port: int) -> _Connection:
         loop = asyncio.get_running_loop()
-        return (await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self.port))[1]
+        return (await loop.create_connection(lambda: _Connection(self, port), "127.0.0.1", port))[1]
 
-    async def replace(self) -> None:
+    async def replace(self, port: int) -> None:
         """Have another connection go on where one ended."""
         try:
-            (await self.connected()).send_next()
+            (await self.connected(port)).send_next()
         except OSError as refused:
             if not self.ended.done():
                 self.ended.set_exception(BenchFailure(f"the server takes no more connections: {refused}"))
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, progress: _Progress) -> None:
+    def __init__(self, progress: _Progress, port: int) -> None:
         self._progress = progress
+        self._port = port
         self._received = b""
         self._sent_at = 0.0
         self._replacement: asyncio.Task[None] | None = None
@@ -147,7 +149,7 @@ class _Connection(asyncio.Protocol):
         if _CLOSES.search(received, 0, end_of_head + 2) is None:
             self.send_next()
         else:
-            self._replacement = asyncio.get_running_loop().create_task(self._progress.replace())
+            self._replacement = asyncio.get_running_loop().create_task(self._progress.replace(self._port))
             self.close()
 
     def close(self) -> None:

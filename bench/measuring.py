@@ -113,7 +113,7 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
 def _probe(subject: Subject) -> float:
     warm_up = max(_PROBE // 2, subject.warm_up)
     requests = subject.make(warm_up + _PROBE // 2)
-    return send(subject.server.port, requests, warm_up=warm_up, limit_s=_LIMIT_S).rate
+    return send([subject.server.port], requests, warm_up=warm_up, limit_s=_LIMIT_S).rate
 
 
 def _loaded(
@@ -130,7 +130,7 @@ def _loaded(
     begun, others_before = time.perf_counter(), others_s()
     for turn in range(turns):
         for subject, count, requests, some in zip(subjects, counts, made, loads, strict=True):
-            some.append(send(subject.server.port, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
+            some.append(send([subject.server.port], requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
     return [together(some) for some in loads], others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 

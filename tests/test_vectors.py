@@ -1,6 +1,6 @@
 """Every case of every file in tests/vectors is consumed by a test.
 
-How: the tables of the tests that read the files are gathered from their `parametrize` marks, and each case must be
+How: the tables of the tests that read the files are context from their `parametrize` marks, and each case must be
 in one, as it is or by its id. What is not for this server to read is named here.
 """
 

@@ -82,7 +82,9 @@ def _ready(process: subprocess.Popen[bytes], credentials_file: Path, log: Path) 
             raise RuntimeError(f"keystead dev ended with code {process.returncode}:\n{log.read_text()}")
         if credentials_file.exists() and (credentials := credentials_in(credentials_file)).base_url:
             try:
-                if httpx.get(f"{credentials.base_url}/readyz", timeout=1).status_code == httpx.codes.OK:
+                # Not through a proxy of the environment: it cannot reach this machine.
+                ready = httpx.get(f"{credentials.base_url}/readyz", timeout=1, trust_env=False)
+                if ready.status_code == httpx.codes.OK:
                     return credentials
             except httpx.TransportError:
                 pass

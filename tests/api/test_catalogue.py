@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from keystead.api.catalogue import Catalogue, Operation, activity_kind, wire_key
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE, QueryOperation
@@ -56,7 +56,7 @@ def test_declared_twice(what: str, first: Operation, second: Operation, named: s
 
 
 def test_an_operation_needs_its_documentation() -> None:
-    class SomeIntent(Asked, frozen=True):
+    class SomeIntent(RequestStruct, frozen=True):
         pass
 
     class SomeResult(Wire, frozen=True):
@@ -83,7 +83,7 @@ def test_operation(operation: Operation) -> None:
     if isinstance(operation, QueryOperation):
         assert issubclass(operation.request_structs[0], QueryRequest)
     for struct in operation.request_structs:
-        assert issubclass(struct, Asked)
+        assert issubclass(struct, RequestStruct)
         assert struct.__struct_config__.forbid_unknown_fields
 
 
@@ -100,7 +100,7 @@ def test_versions_of_a_submission(operation: ActivityOperation) -> None:
 
 
 def test_keys() -> None:
-    class CreateUsersIntentV4(Asked, frozen=True):
+    class CreateUsersIntentV4(RequestStruct, frozen=True):
         pass
 
     assert wire_key(CreateUsersIntentV4) == "createUsersIntentV4"

@@ -15,7 +15,7 @@ from keystead.api.decoding import Label, Notes, decoder, refuse_ambiguous
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid, new_id
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 
 ID = "0197b0a6-2b8b-7a52-8e2f-8a4b6e1f2c3d"
 
@@ -25,12 +25,12 @@ class Side(StrEnum):
     SELL = "SIDE_SELL"
 
 
-class Item(Asked, frozen=True):
+class Item(RequestStruct, frozen=True):
     item_name: Label
     side: Side = Side.BUY
 
 
-class Request(Asked, frozen=True):
+class Request(RequestStruct, frozen=True):
     organization_id: Uuid
     items: Annotated[tuple[Item, ...], Meta(max_length=2)] = ()
     notes: Notes | None = None

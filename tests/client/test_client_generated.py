@@ -17,7 +17,7 @@ from keystead import AsyncClient, Client, Submitted
 from keystead.api import records
 from keystead.api.catalogue import Catalogue, Operation
 from keystead.api.enums import Curve
-from keystead.api.parameters import Asked, NotSupported, Pagination, QueryRequest
+from keystead.api.parameters import NotSupported, Pagination, QueryRequest, RequestStruct
 from keystead.api.records import Wire
 from keystead.client import shapes
 from keystead.client.base import BaseClient
@@ -124,7 +124,7 @@ class Nested(Wire, frozen=True):
     note: str = "none"
 
 
-class OddIntent(Asked, frozen=True):
+class OddIntent(RequestStruct, frozen=True):
     organization_id: str
     sides: tuple[Nested, ...]
     page: Pagination | None = None

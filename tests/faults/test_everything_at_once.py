@@ -65,8 +65,8 @@ class Crowd:
         self._wallet_id, self._address = made["walletId"], made["addresses"][0]
 
     async def everything_at_once(self, number: int) -> list[httpx.Response]:
-        """What changes the organization and what does not, what gathers, votes, waits for the signer, comes twice,
-        and what is refused at each of its steps."""
+        """What changes the organization and what does not, what loads context, votes, waits for the signer, comes
+        twice, and what is refused at each of its steps."""
         open_tags = [await self.submitted("create_user_tag", tag(), self._ben) for _ in range(3)]
         fingerprints = [response.json()["activity"]["fingerprint"] for response in open_tags]
         twice = self._root.submit_body("create_user_tag", tag())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sqlite3
 import sys
 from abc import ABC, abstractmethod
@@ -163,10 +164,10 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    installation: Installation, url: str, key_file: Path, signer_socket: Path | None = None
+    installation: Installation, url: str, key_file: Path, connector: socket.socket | None = None
 ) -> AsyncIterator[Serving]:
     settings = Settings(database_url=url, master_key_file=str(key_file), log_requests=False)
-    service = Service(settings, signer_socket=signer_socket)
+    service = Service(settings, connector=connector)
     await service.open()
     try:
         transport = ApplicationTransport(Application(service))
@@ -300,7 +301,7 @@ def test_signer_killed_between_request_and_answer(installation: Installation, ke
         with SignerProcess(MasterKeySources(KeyFile(str(key_file)))) as process:
             process.wait_until_ready()
             url = installation.database.url
-            async with serving(installation, url, key_file, process.path) as it:
+            async with serving(installation, url, key_file, process.connector) as it:
                 address = await it.new_address()
                 body = it.signing_body(address)
                 assert process._process is not None

@@ -82,7 +82,7 @@ def test_workers_never_held_a_secret(
         if form in ("bytes", "hex")
     }
     assert len(wanted) > 30
-    serving = server.children(b"spawn_main") or [server.pid]
+    serving = server.children(b"keystead.server.workers") or [server.pid]
     assert len(serving) == workers
     known = {"the organization": installation.organization_id.encode()}
     assert any(found_in(pid, known) for pid in serving)

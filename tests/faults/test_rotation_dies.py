@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -15,14 +16,17 @@ import msgspec
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
-from keystead.organizations.organization import DataKey, Profile, Put, Record, RootQuorum, Version, founded
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Put, Record, Version, from_records
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.server.once_per_second import KEPT_S
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
-from tests.faults.test_signer_dies import PATH, WalletLoad
+from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
 from tests.support.callers import answered
 from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
@@ -92,6 +96,25 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
     assert rotation.run().returncode == 1  # the old file is gone: said in one line
 
 
+def test_a_server_that_lacks_the_new_key(
+    installation: Installation, start: Callable[..., Server], tmp_path: Path
+) -> None:
+    """Answers 503 for what needs a key and is not ready, each naming both keys; restarted with both, it goes on."""
+    old, new = tmp_path / "old.key", tmp_path / "new.key"
+    master_key.create(old, installation.master_key)
+    new_key = master_key.create(new)
+    server = start(installation, master_key_file=old)
+    assert Rotation(installation, old, new).run().returncode == 0
+    parameters = {"walletName": "a wallet", "accounts": [ACCOUNT]}
+    time.sleep(KEPT_S)
+    for refused in (server.caller.submit("create_wallet", parameters), server.http.get("/readyz")):
+        assert refused.status_code == 503
+        assert {installation.master_key.key_id, new_key.key_id} <= set(re.findall("[0-9a-f]{16}", refused.text))
+    server.stop()
+    again = start(installation, master_key_file=new, other_master_key_file=old)
+    assert again.caller.submit("create_wallet", parameters).status_code == 200
+
+
 def add_organizations(installation: Installation, count: int) -> None:
     """All through one store, which takes long to open."""
     signer = LocalSigner(installation.master_key)
@@ -105,7 +128,7 @@ def add_organizations(installation: Installation, count: int) -> None:
             )
             records: list[Record] = [profile, data_key, user]
             founding = OrganizationChange(
-                after=founded(organization_id, Version(1, new_id()), records),
+                after=from_records(organization_id, Version(1, new_id()), records),
                 changes=tuple(Put(record) for record in records),
                 attachments=(),
                 lookups=frozenset(),

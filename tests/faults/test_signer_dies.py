@@ -13,8 +13,9 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from keystead.server.once_per_second import KEPT_S
 from tests.support.callers import Caller, answered
-from tests.support.servers import Installation, Server
+from tests.support.servers import Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -69,8 +70,11 @@ def new_signer(server: Server, dead: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_kill_in_a_loop(workers: int, installation: Installation, start: Callable[..., Server]) -> None:
+@pytest.mark.parametrize(("engine", "workers"), [("sqlite", 1), ("postgres", 1), ("postgres", 2)])
+def test_kill_in_a_loop(
+    engine: str, workers: int, request: pytest.FixtureRequest, start: Callable[..., Server]
+) -> None:
+    installation = bootstrap_installation(request.getfixturevalue(f"make_{engine}")())
     server = start(installation, workers=workers)
     pid, rounds = server.pid, 4
     with WalletLoad(server.caller) as load:
@@ -96,6 +100,7 @@ def test_kill_in_a_loop(workers: int, installation: Installation, start: Callabl
     counts = installation.database.counts()
     assert counts["activity"] == counts["sealed_secret"] == counts["wallet_account"] == len(made)
     check_wallets(installation, made)
+    installation.database.close()
 
 
 def check_wallets(installation: Installation, made: dict[bytes, str]) -> None:
@@ -108,5 +113,6 @@ def check_wallets(installation: Installation, made: dict[bytes, str]) -> None:
 def test_readiness_waits_for_the_signer(installation: Installation, start: Callable[..., Server]) -> None:
     server = start(installation)
     os.kill(server.signer_pid, signal.SIGKILL)
+    time.sleep(KEPT_S)  # so long the last check counts
     assert server.is_ready()  # as soon as there is one again
     assert server.signer_pid

@@ -4,21 +4,54 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from keystead.keys import master_key
+from tests.conftest import MakeDatabase
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
-from tests.support.servers import Installation, Server
+from tests.support.servers import Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
 
 
 def worker_ids(server: Server) -> list[int]:
     return server.children(b"keystead.server.workers")
+
+
+@pytest.fixture
+def installation(make_postgres: MakeDatabase) -> Iterator[Installation]:
+    made = bootstrap_installation(make_postgres())
+    yield made
+    made.database.close()
+
+
+def test_several_do_not_serve_a_sqlite_file(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
+    key_file = tmp_path / "master.key"
+    made = bootstrap_installation(make_sqlite())
+    made.database.close()
+    master_key.create(key_file, made.master_key)
+    settings = {
+        "KEYSTEAD_DATABASE_URL": made.database.url,
+        "KEYSTEAD_MASTER_KEY_FILE": str(key_file),
+        "KEYSTEAD_WORKERS": "2",
+    }
+    refused = subprocess.run(
+        [Path(sys.executable).parent / "keystead", "serve"],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert refused.returncode != 0
+    assert "only one process can serve a SQLite file" in refused.stderr
+    assert "PostgreSQL" in refused.stderr
 
 
 def test_workers(installation: Installation, start: Callable[..., Server]) -> None:

@@ -221,12 +221,16 @@ OUTAGES: dict[str, tuple[dict[str, Callable[[httpx.Request], httpx.Response]], s
     "another issuer": ({"document": document(issuer="https://evil.example")}, "is of another issuer", [DOCUMENT]),
     "a slash more": ({"document": document(issuer=ISSUER.url + "/")}, "is of another issuer", [DOCUMENT]),
     "no address of keys": ({"document": answering(json={"issuer": ISSUER.url})}, "lacks", [DOCUMENT]),
-    "keys over HTTP": ({"document": document(jwks_uri="http://keys.example/")}, "no https address", [DOCUMENT]),
-    "keys in a file": ({"document": document(jwks_uri="file:///etc/passwd")}, "no https address", [DOCUMENT]),
-    "keys nowhere": ({"document": document(jwks_uri="https://")}, "no https address", [DOCUMENT]),
-    "keys by a user": ({"document": document(jwks_uri="https://a:b@keys.example/")}, "no https", [DOCUMENT]),
-    "keys at no port": ({"document": document(jwks_uri="https://keys.example:99999/")}, "no https", [DOCUMENT]),
-    "keys at no URL": ({"document": document(jwks_uri="https://keys:port/")}, "no https address", [DOCUMENT]),
+    "keys over HTTP": ({"document": document(jwks_uri="http://keys.example/")}, "not an https address", [DOCUMENT]),
+    "keys in a file": ({"document": document(jwks_uri="file:///etc/passwd")}, "not an https address", [DOCUMENT]),
+    "keys nowhere": ({"document": document(jwks_uri="https://")}, "not an https address", [DOCUMENT]),
+    "keys by a user": ({"document": document(jwks_uri="https://a:b@keys.example/")}, "not an https", [DOCUMENT]),
+    "keys at no port": ({"document": document(jwks_uri="https://keys.example:99999/")}, "not an https", [DOCUMENT]),
+    "keys at no address": (
+        {"document": document(jwks_uri="https://keys:port/")},
+        "not an https address",
+        [DOCUMENT],
+    ),
     "keys at no host": ({"keys": failing(UnicodeError("secret"))}, "its address is malformed", [DOCUMENT, KEYS]),
     "keys elsewhere": ({"keys": answering(307, headers={"location": DOCUMENT})}, "status 307", [DOCUMENT, KEYS]),
     "keys gone": ({"keys": answering(404)}, "it answered with status 404", [DOCUMENT, KEYS]),
@@ -234,7 +238,7 @@ OUTAGES: dict[str, tuple[dict[str, Callable[[httpx.Request], httpx.Response]], s
     "too long": ({"keys": answering(content=TOO_LONG)}, "longer than", [DOCUMENT, KEYS]),
     "compressed": (
         {"keys": answering(content=b"x", headers={"content-encoding": "br"})},
-        "in an encoding that nobody asked for",
+        "in a content encoding that was not requested",
         [DOCUMENT, KEYS],
     ),
 }
@@ -296,5 +300,5 @@ def test_a_slow_issuer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_issuers_that_cannot_be_asked(issuer: str) -> None:
-    with pytest.raises(ValueError, match=r"expected|no URL"):
+    with pytest.raises(ValueError, match=r"expected|not a URL"):
         Discovery([issuer])

@@ -64,7 +64,7 @@ def test_a_good_token_of_each_algorithm(algorithm: str) -> None:
 
 GOOD: dict[str, str] = {
     "one audience in a list": good(aud=[AUDIENCE]),
-    "claims that nobody asked for": good(email="a@example.com", nonce="n", azp=AUDIENCE, address={"a": [1]}),
+    "claims that are not needed": good(email="a@example.com", nonce="n", azp=AUDIENCE, address={"a": [1]}),
     "the last second": good(exp=NOW_S + 1),
     "times in fractions": good(exp=NOW_S + 0.5, nbf=NOW_S - 0.5),
     "an issuer whose clock is ahead": good(iat=NOW_S + CLOCK_SKEW_S, nbf=NOW_S + CLOCK_SKEW_S),
@@ -195,11 +195,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "unknown issuer": (
         Issuer(url="https://unknown.example").token(NOW_S),
-        "issuer 'https://unknown.example' is not one whose tokens this server takes: an operator names them in "
+        "issuer 'https://unknown.example' is not accepted by this server: an operator names issuers in "
         "KEYSTEAD_OIDC_KEYS_FILE or KEYSTEAD_OIDC_ISSUERS",
     ),
-    "issuer with a slash more": (good(iss=ISSUER.url + "/"), "is not one whose tokens"),
-    "issuer of great length": (good(iss="https://" + "x" * 9000), "is not one whose tokens"),
+    "issuer with a slash more": (good(iss=ISSUER.url + "/"), "is not accepted"),
+    "issuer of great length": (good(iss="https://" + "x" * 9000), "is not accepted"),
     "no issuer": (good(iss=None), "payload: missing claim `iss`"),
     "no subject": (good(sub=None), "payload: missing claim `sub`"),
     "no audience": (good(aud=None), "payload: missing claim `aud`"),

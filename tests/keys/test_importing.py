@@ -15,7 +15,7 @@ from keystead.chains.bundle_texts import read_message
 from keystead.keys.importing import read_phrase, read_private_key
 from keystead.keys.material import Phrase
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     ClientMessage,
     ImportedPrivateKey,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
+from keystead.chains.mnemonic_lengths import MNEMONIC_LENGTHS
 from keystead.keys.bip39_english import WORDS
 from keystead.keys.mnemonic import (
-    MNEMONIC_LENGTHS,
     entropy_bytes,
     entropy_from_mnemonic,
     mnemonic_from_entropy,

@@ -188,5 +188,7 @@ def test_several_master_keys() -> None:
         assert keys.open(key.seal(b"x", context), context) == b"x"
         with pytest.raises(SealBroken):
             keys.open(key.seal(b"x", context), SealContext(Purpose.PROOF_KEY))
-    with pytest.raises(SealBroken, match=f"under key '{third.key_id}', and '{new.key_id}' is at hand"):
+    with pytest.raises(
+        SealBroken, match=f"under key '{third.key_id}', and '{new.key_id}' and '{old.key_id}' are here"
+    ):
         keys.open(third.seal(b"x", context), context)

@@ -245,7 +245,7 @@ def test_a_key_comes_and_goes() -> None:
     assert (held.expiration_seconds, held.expires_at_ms) == ("60", people.clock.ms + 60_000)
     gone = {"userId": people.user_ids["Ben"], "apiKeyIds": made["apiKeyIds"] * 2}
     assert people.result("Ben", "delete_api_keys", gone) == made
-    assert public_key("x") not in people.organization.api_key_holders
+    assert public_key("x") not in people.organization.users.by_public_key
     assert all(one.value != public_key("x") for one in people.database.lookups[people.id])
 
 
@@ -274,7 +274,7 @@ def test_the_oldest_expiring_key_makes_room() -> None:
     for label in ("1", "2", "3"):
         people.result("Ben", "create_api_keys", keys(key(label, expirationSeconds="900"))(people))
     assert [one.api_key_name for one in people.user("Ben").api_keys] == ["Ben", "2", "3"]
-    assert public_key("1") not in people.organization.api_key_holders
+    assert public_key("1") not in people.organization.users.by_public_key
     people.result("Ana", "create_api_keys", keys(key("1"), who="Ana")(people))
 
 
@@ -302,7 +302,7 @@ def test_a_passkey_comes_and_goes() -> None:
     people.result("Root", "create_api_keys", keys(key())(people))
     people.result("Root", "delete_authenticators", last)
     assert held.authenticator_id not in people.organization.passkeys
-    assert held.credential_id not in people.organization.authenticator_holders
+    assert held.credential_id not in people.organization.users.by_credential_id
 
 
 def test_an_identity_comes_and_goes() -> None:

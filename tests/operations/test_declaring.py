@@ -1,4 +1,4 @@
-"""A declaration is checked when it is made: what is gathered is what the execution and the policies' facts take."""
+"""A declaration is checked when it is made: execution and resources take the context that is loaded."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import ActivityOperation, Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 from keystead.policies.activity_shapes import situations
 
 
-class DrillIntent(Asked, frozen=True):
+class DrillIntent(RequestStruct, frozen=True):
     pass
 
 
-class OtherIntent(Asked, frozen=True):
+class OtherIntent(RequestStruct, frozen=True):
     pass
 
 
@@ -30,19 +30,19 @@ class DrillResult(Wire, frozen=True):
     pass
 
 
-async def gathers_text(gathering: Gathering, intent: DrillIntent) -> str:
+async def loads_text(source: ContextSource, intent: DrillIntent) -> str:
     return ""
 
 
-async def for_another_intent(gathering: Gathering, intent: OtherIntent) -> str:
+async def for_another_intent(source: ContextSource, intent: OtherIntent) -> str:
     return ""
 
 
-def facts_of_text(organization: Organization, intent: DrillIntent, gathered: str) -> Mapping[str, Any]:
+def facts_of_text(organization: Organization, intent: DrillIntent, context: str) -> Mapping[str, Any]:
     return {}
 
 
-def facts_of_nothing(organization: Organization, intent: DrillIntent, gathered: None) -> Mapping[str, Any]:
+def facts_of_nothing(organization: Organization, intent: DrillIntent, context: None) -> Mapping[str, Any]:
     return {}
 
 
@@ -51,38 +51,38 @@ def uninformed(execution: Execution, intent: DrillIntent) -> Outcome[DrillResult
     return Outcome(result=DrillResult())
 
 
-def of_text(execution: Informed[str], intent: DrillIntent) -> Outcome[DrillResult]:
+def of_text(execution: ExecutionWith[str], intent: DrillIntent) -> Outcome[DrillResult]:
     """Drill."""
     return Outcome(result=DrillResult())
 
 
-def of_number(execution: Informed[int], intent: DrillIntent) -> Outcome[DrillResult]:
+def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> Outcome[DrillResult]:
     """Drill."""
     return Outcome(result=DrillResult())
 
 
 @pytest.mark.parametrize(
-    ("execute", "gather", "resources"),
+    ("execute", "load_context", "resources"),
     [
-        (of_number, gathers_text, None),
+        (of_number, loads_text, None),
         (of_text, None, None),
-        (uninformed, gathers_text, None),
+        (uninformed, loads_text, None),
         (of_text, for_another_intent, None),
-        (of_text, gathers_text, facts_of_nothing),
+        (of_text, loads_text, facts_of_nothing),
         (uninformed, None, facts_of_text),
     ],
     ids=[
-        "gathers another type",
-        "nothing is gathered",
-        "does not take what is gathered",
-        "gathers for another intent",
+        "loads_context another type",
+        "nothing is context",
+        "does not take what is context",
+        "loads_context for another intent",
         "facts of nothing",
-        "facts of what nobody gathers",
+        "facts of what nobody loads_context",
     ],
 )
-def test_types_that_do_not_fit_are_refused(execute: Any, gather: Any, resources: Any) -> None:
+def test_types_that_do_not_fit_are_refused(execute: Any, load_context: Any, resources: Any) -> None:
     with pytest.raises(TypeError, match="takes"):
-        activity("ACTIVITY_TYPE_UPDATE_WALLET", gather=gather, resources=resources)(execute)
+        activity("ACTIVITY_TYPE_UPDATE_WALLET", load_context=load_context, resources=resources)(execute)
 
 
 def test_warnings_about_policies_know_what_fills_their_keywords() -> None:

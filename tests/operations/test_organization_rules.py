@@ -9,8 +9,8 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import RootQuorum
 from tests.support.approval_flows import new_user
 from tests.support.organization_harness import OrganizationHarness, Person
 

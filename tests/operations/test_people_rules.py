@@ -189,8 +189,8 @@ def test_users_go_with_all_they_had() -> None:
     assert people.result("Root", "delete_users", {"userIds": gone}) == {"userIds": gone[:2]}
     organization = people.organization
     assert set(organization.users) == {people.user_ids["Root"]}
-    assert set(organization.api_key_holders) == {public_key("Root")}
+    assert set(organization.users.by_public_key) == {public_key("Root")}
     assert not organization.passkeys
-    assert not organization.authenticators
+    assert not organization.users.authenticators
     assert {one.holder_id for one in people.database.lookups[people.id]} == {"", people.user_ids["Root"]}
     people.result("Root", "create_users", users({"apiKeys": [key("Ana")]})(people))

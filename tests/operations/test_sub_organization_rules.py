@@ -9,8 +9,9 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.operations.organizations import ListSuborgsRequest, list_suborgs
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization, RootQuorum
+from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Page
 from tests.support.approval_flows import new_user
 from tests.support.operation_examples import ETHEREUM_ACCOUNT
@@ -203,7 +204,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
     assert result == {"subOrganizationUuid": below}
     gone = child(people)
     assert gone.profile.deleted
-    assert (dict(gone.users), dict(gone.wallets), dict(gone.api_key_holders)) == ({}, {}, {})
+    assert (dict(gone.users), dict(gone.wallets), dict(gone.users.by_public_key)) == ({}, {}, {})
     assert gone.data_key.sealed.ciphertext == b""
     assert not people.database.lookups[below]
     assert not people.database.secrets[below]

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
-from keystead.organizations.organization import DataKey, Organization, Profile, RootQuorum, Sealed, Version, founded
+from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Version, from_records
 
 NOW_MS = 1_800_000_000_000
 NOW = Timestamp.from_ms(NOW_MS)
@@ -86,4 +88,4 @@ def an_organization(
         created_at=NOW,
         features=features or {},
     )
-    return founded(organization_id, Version(1, "founding"), [profile, DataKey(Sealed("", b"")), *users])
+    return from_records(organization_id, Version(1, "founding"), [profile, DataKey(Sealed("", b"")), *users])

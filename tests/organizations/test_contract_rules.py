@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
 from keystead.organizations.contract_interfaces import INTERFACE_BYTES_MAX, check_free, check_interface
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import ContractInterface, Organization, Put, apply
+from keystead.organizations.organization import Organization, Put, apply
 from tests.organizations.records import NOW, a_user, an_organization
 
 ETHEREUM, SOLANA = SmartContractInterfaceType.ETHEREUM, SmartContractInterfaceType.SOLANA

@@ -12,19 +12,12 @@ from msgspec.structs import replace
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, lookups
-from keystead.organizations.organization import (
-    Organization,
-    Passkey,
-    Put,
-    Remove,
-    Version,
-    apply,
-    founded,
-    records_of,
-)
+from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
 from tests.organizations.records import NOW, a_provider, a_user, an_api_key, an_authenticator, an_organization
@@ -44,14 +37,14 @@ def test_a_user_put_again_takes_the_old_credentials_out() -> None:
     old_key, new_key, passkey = an_api_key(), an_api_key(), an_authenticator()
     user = a_user(api_keys=(old_key,), authenticators=(passkey,))
     after = apply(an_organization(user), [Put(replace(user, api_keys=(new_key,), authenticators=()))], NEXT)
-    assert list(after.api_key_holders) == [new_key.credential.public_key]
-    assert (dict(after.authenticator_holders), dict(after.authenticators)) == ({}, {})
+    assert list(after.users.by_public_key) == [new_key.credential.public_key]
+    assert (dict(after.users.by_credential_id), dict(after.users.authenticators)) == ({}, {})
 
 
 def test_a_removed_user_leaves_no_credential_behind() -> None:
     user = a_user(api_keys=(an_api_key(),), authenticators=(an_authenticator(),))
     after = apply(an_organization(user), [Remove(User, user.user_id)], NEXT)
-    found = (after.users, after.api_key_holders, after.authenticator_holders, after.authenticators)
+    found = (after.users, after.users.by_public_key, after.users.by_credential_id, after.users.authenticators)
     assert [len(index) for index in found] == [0, 0, 0, 0]
 
 
@@ -64,7 +57,7 @@ def test_a_removed_record_is_gone() -> None:
 
 def test_founding_needs_a_profile_and_a_data_key() -> None:
     with pytest.raises(ValueError, match="no profile or no data key"):
-        founded("organization", NEXT, [a_user()])
+        from_records("organization", NEXT, [a_user()])
 
 
 users_with_keys = st.lists(st.lists(st.integers(0, 5), unique=True, max_size=3), max_size=6)
@@ -79,8 +72,11 @@ def test_indexes_say_what_the_users_say(states: list[list[int]]) -> None:
     for state in states:
         organization = apply(organization, [Put(replace(user, api_keys=tuple(keys[n] for n in state)))], NEXT)
     expected = {keys[number].credential.public_key for number in (states[-1] if states else [])}
-    assert set(organization.api_key_holders) == expected
-    assert founded("organization", NEXT, _records(organization)).api_key_holders == organization.api_key_holders
+    assert set(organization.users.by_public_key) == expected
+    assert (
+        from_records("organization", NEXT, _records(organization)).users.by_public_key
+        == organization.users.by_public_key
+    )
 
 
 def _records(organization: Organization) -> list[Any]:
@@ -106,11 +102,12 @@ def test_a_private_key_is_found_by_its_address_the_oldest_first() -> None:
     """Also where the older one came later, and after it went."""
     keys = [Put(a_private_key(number, address)) for number, address in ((2, "0xAB"), (1, "0xab"), (3, "0xcd"))]
     both = apply(an_organization(), keys, NEXT)
-    assert dict(both.private_key_of_address) == {"~0xab": "key-1", "~0xcd": "key-3"}
+    assert dict(both.private_keys.by_address) == {"~0xab": ("key-1", "key-2"), "~0xcd": ("key-3",)}
+    assert both.private_keys.oldest_with_address("~0xab") == "key-1"
     left = apply(both, [Remove(PrivateKey, "key-1"), Remove(PrivateKey, "key-3")], NEXT)
-    assert dict(left.private_key_of_address) == {"~0xab": "key-2"}
-    assert [key.private_key_id for key in left.private_keys_in_order()] == ["key-2"]
-    assert founded("organization", NEXT, records_of(both)) == both
+    assert dict(left.private_keys.by_address) == {"~0xab": ("key-2",)}
+    assert [key.private_key_id for key in left.private_keys.in_order()] == ["key-2"]
+    assert from_records("organization", NEXT, records_of(both)) == both
 
 
 def test_lookups() -> None:
@@ -174,7 +171,7 @@ def test_labels_are_unique_to_the_letter() -> None:
 @pytest.mark.parametrize(("have", "adding", "is_room"), [(0, 3, True), (2, 1, True), (3, 1, False), (2, 2, False)])
 def test_room(have: int, adding: int, is_room: bool) -> None:
     if is_room:
-        check_room(have, adding, 3, "tags")
+        check_room(have, adding, TAGS, Limits(tags=3))
     else:
         with pytest.raises(LimitReached, match=f"tags: {have} of 3 are in use, {adding} more were asked for"):
-            check_room(have, adding, 3, "tags")
+            check_room(have, adding, TAGS, Limits(tags=3))

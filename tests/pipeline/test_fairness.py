@@ -61,7 +61,7 @@ def test_a_submission() -> None:
     assert tag.status is COMPLETED
     assert people.stores[0].handed_in == before + 2
     assert people.stores[0].locks == 1
-    assert [one.tag_name for one in people.organization.tags_in_order()] == ["rival 1", "x"]
+    assert [one.tag_name for one in people.organization.tags.in_order()] == ["rival 1", "x"]
     assert people.database.locked == set()
 
 

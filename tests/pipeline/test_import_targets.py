@@ -9,7 +9,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.organizations.import_targets import LASTS_MS, OPEN_MAX, open_targets
-from keystead.organizations.organization import ImportKind
+from keystead.organizations.kinds.import_targets import ImportKind
 from keystead.pipeline.activity import Activity
 from tests.support import bundles
 from tests.support.organization_harness import OrganizationHarness

@@ -16,7 +16,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.api.records import User
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization, Version, founded, records_of
+from keystead.organizations.organization import Organization, Version, from_records, records_of
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.states import is_final
@@ -314,7 +314,7 @@ class Life(RuleBasedStateMachine):
         identities = [(one.issuer, one.audience, one.subject) for user in users for one in user.oauth_providers]
         for held in (keys, identities):
             assert len(set(held)) == len(held)
-        assert set(keys) == set(self.harness.organization.api_key_holders)
+        assert set(keys) == set(self.harness.organization.users.by_public_key)
 
     @invariant()
     def accounts_and_secrets_belong_to_what_is_there(self) -> None:
@@ -345,7 +345,7 @@ class Life(RuleBasedStateMachine):
     def each_change_is_one_version(self) -> None:
         organization = self.harness.organization
         assert organization.version.number == self.versions
-        same = founded(organization.id, organization.version, records_of(organization))
+        same = from_records(organization.id, organization.version, records_of(organization))
         assert same == organization, "its indexes are those of its records"
 
     @invariant()

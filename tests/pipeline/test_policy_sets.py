@@ -11,7 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Policy, Timestamp, User
-from keystead.organizations.organization import DataKey, Organization, Profile, RootQuorum, Sealed, Version, founded
+from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Version, from_records
 from keystead.pipeline import policy_sets
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.policies.expression import CompiledExpression, Source, compile_stored
@@ -31,7 +33,7 @@ def in_event_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
 def organization(*policies: Policy, id_: str = "O") -> Organization:
     records = [replace(policy, policy_id=policy.policy_id or policy.condition) for policy in policies]
     profile = Profile(name="O", root_quorum=RootQuorum(1, ("R",)), created_at=NOW)
-    return founded(id_, Version(1, "x"), [profile, DataKey(Sealed("", b"")), *records])
+    return from_records(id_, Version(1, "x"), [profile, DataKey(Sealed("", b"")), *records])
 
 
 def about(wallet: str) -> Policy:

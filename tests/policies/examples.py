@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keystead.api.records import Policy
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import Verdict, authorize
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.request import Approval

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import Policy
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
     OrganizationUnderTest,

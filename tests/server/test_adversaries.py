@@ -73,7 +73,7 @@ TYPES = [name for operation in CATALOGUE for name in operation.activity_types]
 FOR_ONESELF = frozenset(
     name
     for operation in CATALOGUE
-    if isinstance(operation, ActivityOperation) and operation.standing is not None
+    if isinstance(operation, ActivityOperation) and operation.precondition is not None
     for name in operation.activity_types
 )
 """What nobody does in another's name. The examples are in the root user's."""

@@ -32,7 +32,9 @@ def asked(somebody: Actor, name: str) -> tuple[int, object]:
     """Status, and the answer, or the machine code of the refusal."""
     response = somebody.caller.ask(name, **QUERIES[name](somebody.record_ids))
     if response.status_code == 200:
-        return 200, response.json()
+        answer = response.json()
+        answer.pop("evaluatedAtMs", None)  # the moment of the answer
+        return 200, answer
     details = response.json()["details"]
     return refusal(response)[0], details[0]["turnkeyErrorCode"] if details else ""
 

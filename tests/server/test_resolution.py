@@ -9,6 +9,7 @@ import pytest
 
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
+from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, answered, refusal
 from tests.support.databases import Database
 from tests.support.passkeys import SoftPasskey
@@ -129,16 +130,15 @@ def test_a_key_of_two_suborganizations_in_other_queries(twin: Caller) -> None:
 def test_a_key_that_is_no_longer_in_the_other_suborganization(family: Family) -> None:
     """A key that made place for others there does not stand in the way of the one that is still in use."""
     key = generate_api_key()
-    for caller in (family.first, family.second):
-        keys = [{"apiKeyName": "k", "publicKey": key.public_key, "expirationSeconds": "600"}]
-        caller.submitted("create_api_keys", {"userId": caller.user_id, "apiKeys": keys})
+    shared = [{"apiKeyName": "k", "publicKey": key.public_key, "expirationSeconds": "600"}]
+    first, second = [new_sub_organization(family.parent, more_api_keys=shared) for _ in range(2)]
     assert refusal(family.parent.with_key(key).ask("whoami"))[0] == 401
     others = [
         {"apiKeyName": "k", "publicKey": generate_api_key().public_key, "expirationSeconds": "600"}
         for _ in range(10)
     ]
-    family.first.submitted("create_api_keys", {"userId": family.first.user_id, "apiKeys": others})
-    assert family.parent.with_key(key).asked("whoami")["userId"] == family.second.user_id
+    first.submitted("create_api_keys", {"userId": first.user_id, "apiKeys": others})
+    assert family.parent.with_key(key).asked("whoami")["userId"] == second.user_id
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from keystead.api.identifiers import new_id
 from keystead.keys.master_key import create
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.organization import DataKey, Organization, Profile, Put, Version, apply
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile
+from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.server.rotation import Progress, RotationRefused, rotate_master

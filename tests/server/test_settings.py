@@ -15,7 +15,7 @@ from keystead.keys.sealing import MasterKey
 from keystead.server.cors import CorsPolicy
 from keystead.server.listening import connection_limits
 from keystead.server.service import NotReady, open_checked
-from keystead.server.settings import NAMES, Settings, SettingsError, from_environment
+from keystead.server.settings import NAMES, AllSettings, Settings, SettingsError, from_environment
 from tests.conftest import MakeDatabase
 from tests.support.databases import Database, SqliteDatabase
 from tests.support.servers import Installation, bootstrap_installation
@@ -24,10 +24,10 @@ URL = {"KEYSTEAD_DATABASE_URL": "sqlite:///x"}
 
 
 def test_defaults() -> None:
-    assert from_environment(URL) == Settings(database_url="sqlite:///x")
+    assert from_environment(URL) == AllSettings(database_url="sqlite:///x")
 
 
-@pytest.mark.parametrize("field", msgspec.structs.fields(Settings), ids=lambda field: field.name)
+@pytest.mark.parametrize("field", msgspec.structs.fields(AllSettings), ids=lambda field: field.name)
 def test_every_setting_has_a_variable(field: Any) -> None:
     name = f"KEYSTEAD_{field.name.upper()}"
     assert name in NAMES

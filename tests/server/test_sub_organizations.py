@@ -250,10 +250,8 @@ def test_a_deleted_one_is_gone(parent: Caller) -> None:
 
 
 def holding(parent: Caller, public_key: str) -> Caller:
-    """A new sub-organization's root user, who gets this key beside the first."""
-    sub = new_sub_organization(parent)
-    sub.submitted("create_api_keys", {"userId": sub.user_id, "apiKeys": [api_key_params(public_key)]})
-    return sub
+    """A new sub-organization's root user, whom the parent gave this key beside the first."""
+    return new_sub_organization(parent, more_api_keys=[api_key_params(public_key)])
 
 
 def test_whoami_of_a_key_in_several(parent: Caller) -> None:

@@ -124,7 +124,7 @@ child = os.fork()
 if child == 0:
     middle = os.getpid()
     if os.fork() == 0:
-        confinement.die_with_parent()
+        confinement.die_with_parent(middle)
         os.write(1, b"ready ")
         time.sleep(30)
         os.write(1, b"still here")
@@ -134,3 +134,24 @@ if child == 0:
 os.waitpid(child, 0)
 """
     assert outcome(code) == ["ready"]
+
+
+def test_ends_at_once_if_its_parent_is_gone() -> None:
+    """As when a worker is replaced and the server is killed at the same moment."""
+    code = """
+import time
+reading, writing = os.pipe()
+child = os.fork()
+if child == 0:
+    middle = os.getpid()
+    if os.fork() == 0:
+        while os.getppid() == middle:
+            time.sleep(0.01)
+        confinement.die_with_parent(middle)
+        os.write(writing, b"still here")
+    os._exit(0)
+os.waitpid(child, 0)
+os.close(writing)
+print("ended", os.read(reading, 100).decode())
+"""
+    assert outcome(code) == ["ended"]

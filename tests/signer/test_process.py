@@ -1,4 +1,4 @@
-"""The signer as a process: its calls cross, its refusals too; it is started again; only its service may ask it."""
+"""The signer as a process: calls and refusals cross, bounds hold, it is started again when it dies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
-from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.api.errors import InvalidRequest, TooLarge, Unavailable
 from keystead.chains.signatures import SignatureScheme
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import KeyFile, KeyText, MasterKeySources
@@ -27,13 +26,14 @@ from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
+from keystead.signer.connector import connect
 from keystead.signer.local import LocalSigner
 from keystead.signer.rpc import FRAME_BYTES_MAX, calls, request_frame
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.signer.supervision import SignerProcess
 from tests.signer.conftest import MASTER_KEY, pid_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who is there")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 LOCAL = LocalSigner(MASTER_KEY)
 KEYS = LOCAL.new_server_keys()
@@ -57,7 +57,7 @@ def asked(
     """What `use` returns, given the signer of this process."""
 
     async def run() -> ResultT:
-        channel = Channel(process.path, server_keys)
+        channel = Channel(process.connector, server_keys)
         await channel.open()
         try:
             return await use(remote_signer(channel))
@@ -139,7 +139,7 @@ def test_many_calls_at_once(signer_process: SignerProcess) -> None:
 
 
 def test_killed_again_and_again(signer_process: SignerProcess) -> None:
-    """Whoever asks notices no more than that it took longer."""
+    """Callers only notice that it takes longer."""
 
     async def use(signer: Signer) -> int:
         done, ended = 0, asyncio.Event()
@@ -206,9 +206,8 @@ def test_no_key(source: KeyFile | KeyText, message: str) -> None:
 
 @pytest.fixture
 def connection(signer_process: SignerProcess) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_UNIX) as connected:
+    with connect(signer_process.connector) as connected:
         connected.settimeout(20)
-        connected.connect(str(signer_process.path))
         yield connected
 
 
@@ -230,22 +229,7 @@ def test_what_is_no_call(sent: bytes, connection: socket.socket, signer_process:
 def test_before_unlocking(connection: socket.socket) -> None:
     call = calls()["new_data_key"]
     connection.sendall(request_frame(1, call, call.parameters(ORGANIZATION)))
-    assert b"was not told which installation" in connection.recv(4_096)
-
-
-def test_private_folder(signer_process: SignerProcess) -> None:
-    assert stat.S_IMODE(signer_process.path.parent.stat().st_mode) == 0o700
-
-
-_CONNECT = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(len(s.recv(1)))"
-_BY_A_GRANDCHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
-
-
-def test_strangers(signer_process: SignerProcess) -> None:
-    """Of the service are the process that started the signer, and its children; nobody else is let in."""
-    command = [sys.executable, "-c", _BY_A_GRANDCHILD, _CONNECT, str(signer_process.path)]
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    assert refused.stdout == "0\n", refused
+    assert b"must be unlock" in connection.recv(4_096)
 
 
 def test_confined(signer_process: SignerProcess) -> None:
@@ -276,3 +260,75 @@ def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_is_ready_with_the_master_key_that_data_is_sealed_under(signer_process: SignerProcess) -> None:
+    async def run() -> None:
+        channel = Channel(signer_process.connector, KEYS)
+        await channel.ready(MASTER_KEY.key_id)
+        with pytest.raises(Unavailable, match=f"under master key another, and this server has {MASTER_KEY.key_id}"):
+            await channel.ready("another")
+        channel.close()
+
+    asyncio.run(run())
+
+
+OUT_OF_BOUNDS: dict[str, dict[str, Any]] = {
+    "a number beyond 64 bits": {"mnemonic_length": 10**40},
+    "a negative number": {"mnemonic_length": -1},
+    "a long identifier": {"wallet_id": "x" * 129},
+    "many accounts": {"accounts": [ETHEREUM] * 65_537},
+    "a long path": {"accounts": [replace(ETHEREUM, path="m" + "/0" * 10_000)]},
+    "too deep in all": {"accounts": [replace(ETHEREUM, path="m" + "/0" * 250)] * 41},
+    "another type": {"accounts": 5},
+}
+
+
+@pytest.mark.parametrize("instead", OUT_OF_BOUNDS.values(), ids=OUT_OF_BOUNDS)
+def test_out_of_bounds(instead: dict[str, Any], signer_process: SignerProcess) -> None:
+    """Refused with a typed error, and the connection goes on."""
+
+    async def use(signer: Signer) -> None:
+        arguments: dict[str, Any] = {
+            "organization_id": ORGANIZATION,
+            "data_key": await signer.new_data_key(ORGANIZATION),
+            "wallet_id": WALLET,
+            "mnemonic_length": 12,
+            "accounts": [ETHEREUM],
+        }
+        with pytest.raises((InvalidRequest, TooLarge)):
+            await signer.create_wallet(**arguments | instead)
+        await signer.create_wallet(**arguments)
+
+    asked(signer_process, use)
+
+
+def test_everything_that_crosses_has_a_bound() -> None:
+    for call in calls().values():
+        for field in msgspec.inspect.type_info(call.parameters).fields:  # type: ignore[attr-defined]
+            assert list(unbounded_in(field.type, f"{call.name}.{field.name}")) == []
+
+
+def unbounded_in(kind: Any, place: str) -> Iterator[str]:
+    inspect = msgspec.inspect
+    match kind:
+        case inspect.IntType():
+            if kind.le is None or kind.ge is None:
+                yield place
+        case inspect.StrType() | inspect.BytesType():
+            if kind.max_length is None:
+                yield place
+        case inspect.ListType() | inspect.VarTupleType():
+            if kind.max_length is None:
+                yield place
+            yield from unbounded_in(kind.item_type, f"{place}[]")
+        case inspect.StructType():
+            for field in kind.fields:
+                yield from unbounded_in(field.type, f"{place}.{field.name}")
+        case inspect.UnionType():
+            for one in kind.types:
+                yield from unbounded_in(one, place)
+        case inspect.EnumType():
+            pass
+        case _:
+            raise NotImplementedError(kind)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
-from keystead.organizations.organization import ContractInterface, Remove
+from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit
 from keystead.storage.batch import Batch, merge
 from keystead.storage.rows import of_commit
@@ -74,7 +75,7 @@ def test_a_chain_that_breaks() -> None:
 
 def test_nothing_comes_after_a_dissolution() -> None:
     history = CommitHistory(an_organization())
-    before, end = history.step(), history.step(attachments=(Dissolution(),))
+    before, end = history.step(), history.step(attachments=(RemovedOrganizationContents(),))
     batch = merged(before, end)
     assert batch is not None
     assert batch.deleted_organizations == [history.head.id]
@@ -88,7 +89,7 @@ def test_only_the_last_state_of_a_row_is_written() -> None:
     commits = [
         history.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
         *[history.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
-        history.step(Remove(ContractInterface, interface.id), attachments=(RemovedInterfaceText(interface.id),)),
+        history.step(Remove(ContractInterface, interface.id), attachments=(InterfaceText.removed(interface.id),)),
     ]
     batch = merged(*commits)
     assert batch is not None

@@ -5,15 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from keystead.organizations.organization import (
-    KIND_OF,
-    Organization,
-    Put,
-    Record,
-    Version,
-    records_of,
-)
-from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache, estimated_bytes
+from keystead.organizations.organization import Organization, Put, Record, Version
+from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
 
@@ -45,8 +38,8 @@ class Database:
 
 
 def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
-    kinds = [(KIND_OF[type(record)], record) for record in records_of(organization)] if organization else []
-    return {(kind.word, kind.id_of(record)): record for kind, record in kinds}
+    maps = organization.maps.values() if organization else ()
+    return {(map_.word, id_): record for map_ in maps for id_, record in map_.items()}
 
 
 def history(length: int = 1) -> list[Organization]:
@@ -158,7 +151,7 @@ def test_the_longest_unused_goes_first() -> None:
     async def run() -> None:
         organizations = [history()[0] for _ in range(3)]
         database = Database(*[[organization] for organization in organizations])
-        for limits in ({"organizations_max": 2}, {"bytes_max": 2 * estimated_bytes(organizations[0])}):
+        for limits in ({"organizations_max": 2}, {"bytes_max": 2 * organizations[0].bytes}):
             database.loads.clear()
             cache = cache_over(database, **limits)
             for number in (0, 1, 0, 2, 0, 1):

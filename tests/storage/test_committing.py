@@ -36,7 +36,7 @@ def test_a_chain_handed_in_at_once(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
-            user = history.head.users_in_order()[0]
+            user = history.head.users.in_order()[0]
             commits = [
                 history.step(),
                 history.step(replace(user, user_name="first")),

@@ -12,7 +12,7 @@ from keystead.api.enums import AddressFormat
 from keystead.api.errors import AlreadyExists
 from keystead.api.identifiers import new_id
 from keystead.organizations.attachments import InterfaceText, NewAccount, SealedSecret, StoredAccount
-from keystead.organizations.organization import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.store import CommitOutcome
 from tests.storage.conftest import opened
 from tests.support.commit_history import new_history

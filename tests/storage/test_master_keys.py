@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from keystead.organizations.organization import DataKey, Sealed
+from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.pipeline.store import Page
 from tests.storage.conftest import opened
 from tests.support.commit_history import new_history

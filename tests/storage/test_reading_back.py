@@ -41,7 +41,7 @@ def test_founding_is_read_back_by_another_process(database: str) -> None:
     async def run() -> None:
         organization = an_organization(users=(a_user(), a_user("Grace")))
         interface_id = next(iter(organization.contract_interfaces))
-        user = organization.users_in_order()[0]
+        user = organization.users.in_order()[0]
         async with opened(database) as store, opened(database) as other:
             assert await store.organization(organization.id) is None
             assert await store.instance_value("mode") is None
@@ -226,7 +226,7 @@ def test_suborganizations_are_found_by_their_users(database: str) -> None:
                 found = await store.organization(child.id)
                 assert found is not None
                 assert found.profile == child.profile
-            credential_id = children[1].users_in_order()[0].authenticators[0].credential_id
+            credential_id = children[1].users.in_order()[0].authenticators[0].credential_id
 
             async def found_by(parent_id: str, kind: LookupKind, value: str) -> list[str]:
                 return await store.suborganizations_with(parent_id, kind, value)
@@ -248,7 +248,7 @@ def test_another_process_sees_each_version(database: str, known: bool) -> None:
             for name in ("Ada", "Grace"):
                 if known:
                     await other.organization(history.head.id)
-                user = history.head.users_in_order()[0]
+                user = history.head.users.in_order()[0]
                 renamed = replace(user, user_name=name, api_keys=())
                 before = history.head
                 assert await store.commit(history.step(renamed)) is COMMITTED
@@ -266,7 +266,7 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
     async def run() -> None:
         async with opened(url) as store, opened(url) as other:
             history = await new_history(store)
-            user = history.head.users_in_order()[0]
+            user = history.head.users.in_order()[0]
             id_ = history.head.id
             assert await other.organization(id_) == history.head
             first = [await other.version(id_), await other.version(id_)]

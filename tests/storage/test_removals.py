@@ -12,20 +12,11 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from keystead.api.records import ApiKey, Policy, PrivateKey, Tag, User, Wallet
-from keystead.organizations.attachments import Dissolution, InterfaceText, RemovedInterfaceText
+from keystead.api.records import ApiKey, User
+from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import (
-    KIND_OF,
-    ContractInterface,
-    ImportTarget,
-    Invitation,
-    Organization,
-    Passkey,
-    Record,
-    Remove,
-    records_of,
-)
+from keystead.organizations.organization import Organization, Record, Remove, records_of
+from keystead.organizations.record_kinds import RECORD_KINDS
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
@@ -46,10 +37,7 @@ ALL = Page(limit=100)
 
 
 def removal(record: Record) -> Remove:
-    assert isinstance(
-        record, User | Passkey | Tag | Wallet | PrivateKey | ContractInterface | Policy | Invitation | ImportTarget
-    )
-    return Remove(type(record), KIND_OF[type(record)].id_of(record))
+    return Remove(type(record), RECORD_KINDS.of_record[type(record)].id_of(record))
 
 
 def removals(organization: Organization) -> list[Remove]:
@@ -70,7 +58,7 @@ def test_removed_records_of_every_kind(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             await other.organization(history.head.id)
-            assert {type(record) for record in records_of(history.head)} == set(KIND_OF)
+            assert {type(record) for record in records_of(history.head)} == set(RECORD_KINDS.of_record)
             tag = a_tag()
             steps: list[Record | Remove] = [tag, removal(tag), replace(tag, tag_name="again"), removal(tag)]
             for step in (*steps, *reversed(removals(history.head))):
@@ -112,7 +100,7 @@ def test_a_key_that_passed_from_one_user_to_another_between_two_looks(database: 
             for step in steps:
                 assert await store.commit(history.step(*step)) is COMMITTED
             await assert_seen(database, history.head, store, other)
-            holders = (await other.organization(history.head.id)).api_key_holders  # type: ignore[union-attr]
+            holders = (await other.organization(history.head.id)).users.by_public_key  # type: ignore[union-attr]
             assert holders[one.api_keys[0].credential.public_key][0] == two.user_id
             assert holders[three.api_keys[0].credential.public_key][0] == one.user_id
 
@@ -140,9 +128,9 @@ def test_following_from_any_version_leads_to_the_newest(database: str, seed: int
 
 
 def _random_step(history: CommitHistory, keys: list[ApiKey], chance: random.Random) -> Commit:
-    users = history.head.users_in_order()
+    users = history.head.users.in_order()
     user = chance.choice(users)
-    free = [key for key in keys if key.credential.public_key not in history.head.api_key_holders]
+    free = [key for key in keys if key.credential.public_key not in history.head.users.by_public_key]
     match chance.randrange(5):
         case 0:
             return history.step(replace(user, user_name=f"name {chance.random()}"))
@@ -166,9 +154,9 @@ def test_an_interface_goes_with_its_text(database: str) -> None:
             assert await store.commit(history.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
             # The last one comes and goes within one group.
             commits = [
-                history.step(removal(interfaces[0]), attachments=(RemovedInterfaceText(interfaces[0].id),)),
+                history.step(removal(interfaces[0]), attachments=(InterfaceText.removed(interfaces[0].id),)),
                 history.step(interfaces[2], attachments=(texts[2],)),
-                history.step(removal(interfaces[2]), attachments=(RemovedInterfaceText(interfaces[2].id),)),
+                history.step(removal(interfaces[2]), attachments=(InterfaceText.removed(interfaces[2].id),)),
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
             await assert_seen(database, history.head, store, other)
@@ -251,7 +239,7 @@ def test_what_is_dissolved_leaves_nothing_but_its_history(make_database: Callabl
             await other.organization(doomed.head.id)
             profile = replace(doomed.head.profile, deleted=True)
             last = doomed.step()
-            end = doomed.step(*removals(doomed.head), profile, attachments=(Dissolution(),))
+            end = doomed.step(*removals(doomed.head), profile, attachments=(RemovedOrganizationContents(),))
             outcomes = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
             assert outcomes == [COMMITTED] * 3
             await assert_seen(handle.url, doomed.head, store, other)

@@ -6,7 +6,7 @@ Here: who they are, made by the API itself. Not here: what they try (`test_adver
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -137,12 +137,12 @@ class AuthorizationScenario:
         return Actor(user, replace(theirs, fresh=fresh))
 
 
-def new_sub_organization(root: Caller, **members: Any) -> Caller:
-    """The root user of a new sub-organization."""
+def new_sub_organization(root: Caller, *, more_api_keys: Sequence[Any] = (), **members: Any) -> Caller:
+    """The root user of a new sub-organization, who also holds `more_api_keys`."""
     key = generate_api_key()
     user = {
         "userName": unique("user"),
-        "apiKeys": [api_key_params(key.public_key)],
+        "apiKeys": [api_key_params(key.public_key), *more_api_keys],
         "authenticators": [],
         "oauthProviders": [],
     }

@@ -98,7 +98,7 @@ class CommitHistory:
 
 def found_by(organization: Organization) -> frozenset[Lookup]:
     """By its users and its name."""
-    of_users = [lookup for user in organization.users_in_order() for lookup in lookups(user)]
+    of_users = [lookup for user in organization.users.in_order() for lookup in lookups(user)]
     return frozenset({*of_users, name_lookup(organization.profile.name)})
 
 
@@ -107,7 +107,7 @@ def _users_found(organization: Organization, changes: tuple[Change, ...]) -> fro
         change.record.user_id for change in changes if isinstance(change, Put) and isinstance(change.record, User)
     }
     touched |= {change.id for change in changes if isinstance(change, Remove)}
-    users = [user for user in organization.users_in_order() if user.user_id in touched]
+    users = [user for user in organization.users.in_order() if user.user_id in touched]
     return frozenset(lookup for user in users for lookup in lookups(user))
 
 

@@ -42,21 +42,13 @@ from keystead.api.records import (
     WalletAccount,
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
-from keystead.organizations.organization import (
-    ContractInterface,
-    DataKey,
-    ImportKind,
-    ImportTarget,
-    Invitation,
-    Organization,
-    Passkey,
-    Profile,
-    Record,
-    RootQuorum,
-    Sealed,
-    Version,
-    founded,
-)
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.invitations import Invitation
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Activity, Proof
 
 NOW_MS = 1_763_751_180_123
@@ -219,7 +211,7 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         an_invitation(users[0]),
         an_import_target(users[0]),
     ]
-    return founded(new_id(), Version(1, new_id()), records)
+    return from_records(new_id(), Version(1, new_id()), records)
 
 
 def unpackable(length: int) -> str:
@@ -230,7 +222,7 @@ def unpackable(length: int) -> str:
 def an_activity(organization: Organization, *, fingerprint: str | None = None, padding: int = 0) -> Activity:
     """Completed, with the vote of its submitter."""
     activity_id = new_id()
-    user = organization.users_in_order()[0]
+    user = organization.users.in_order()[0]
     request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": unpackable(padding)}).encode()
     return Activity(
         id=activity_id,

@@ -16,16 +16,15 @@ from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.organizations.attachments import (
     ChangedAccount,
-    Dissolution,
     InterfaceText,
     NewAccount,
-    RemovedAccount,
-    RemovedInterfaceText,
-    RemovedSecret,
-    RemovedWalletContents,
+    RemovedOrganizationContents,
+    RemovedRow,
+    RemovedWalletAccounts,
     SealedSecret,
     StoredAccount,
 )
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import (
     Lookup,
     LookupKind,
@@ -34,7 +33,7 @@ from keystead.organizations.lookups import (
     name_lookup,
     possible_values,
 )
-from keystead.organizations.organization import Organization, Sealed, apply
+from keystead.organizations.organization import Organization, apply
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 
@@ -51,7 +50,7 @@ class MemoryDatabase:
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.lookups: dict[str, set[Lookup]] = {}
         self.texts: dict[str, dict[str, str]] = {}
-        self.accounts: dict[str, list[NewAccount | ChangedAccount]] = {}
+        self.accounts: dict[str, list[ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
         self.log: list[Commit] = []
         self.locked: set[str] = set()
@@ -97,7 +96,7 @@ class MemoryDatabase:
         """What the indexes of accounts hold: a name once in an organization, a path once in a wallet."""
         held = self.accounts.get(change.after.id, [])
         for one in change.attachments:
-            if isinstance(one, NewAccount | ChangedAccount):
+            if isinstance(one, ChangedAccount):
                 others = [each for each in held if each.account.wallet_account_id != one.account.wallet_account_id]
                 if one.account.name is not None and one.account.name in [each.account.name for each in others]:
                     raise AlreadyExists("an account already has this name")
@@ -120,33 +119,28 @@ class MemoryDatabase:
             match attachment:
                 case InterfaceText(interface_id, text):
                     texts[interface_id] = text
-                case RemovedInterfaceText(interface_id):
-                    del texts[interface_id]
                 case NewAccount():
                     accounts.append(attachment)
                 case ChangedAccount(account):
                     ids = [one.account.wallet_account_id for one in accounts]
                     accounts[ids.index(account.wallet_account_id)] = attachment
-                case RemovedAccount(account):
-                    self.accounts[after.id] = accounts = [
-                        one for one in accounts if one.account.wallet_account_id != account.wallet_account_id
-                    ]
-                case RemovedWalletContents(wallet_id):
-                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
-                    found.difference_update(account_lookups(gone))
-                    self.accounts[after.id] = accounts = [
-                        one for one in accounts if one.account.wallet_id != wallet_id
-                    ]
-                    self.secrets[after.id] = secrets = [one for one in secrets if one.record_id != wallet_id]
                 case SealedSecret():
                     secrets.append(attachment)
-                case RemovedSecret(record_id, purpose):
-                    self.secrets[after.id] = secrets = [
-                        one for one in secrets if (one.record_id, one.purpose) != (record_id, purpose)
-                    ]
-                case Dissolution():
-                    for table in (found, texts, accounts, secrets):
-                        table.clear()
+                case RemovedRow(table, key) if table is InterfaceText.table:
+                    del texts[key[0]]
+                case RemovedRow(table, key) if table is NewAccount.table:
+                    accounts[:] = [one for one in accounts if one.account.wallet_account_id != key[0]]
+                case RemovedRow(table, key) if table is SealedSecret.table:
+                    secrets[:] = [one for one in secrets if (one.record_id, one.purpose) != key]
+                case RemovedWalletAccounts(wallet_id):
+                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
+                    found.difference_update(account_lookups(gone))
+                    accounts[:] = [one for one in accounts if one.account.wallet_id != wallet_id]
+                case RemovedOrganizationContents():
+                    for contents in (found, texts, accounts, secrets):
+                        contents.clear()
+                case _:
+                    raise TypeError(f"{attachment} is not stored here")
 
 
 class MemoryStore:
@@ -290,7 +284,7 @@ class MemoryStore:
         return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
 
     async def _accounts(
-        self, organization_id: str, wanted: Callable[[NewAccount | ChangedAccount], bool]
+        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
     ) -> list[StoredAccount]:
         await self._pause()
         found = [one for one in self.database.accounts.get(organization_id, []) if wanted(one)]
@@ -390,15 +384,15 @@ class MemoryLock:
         self._store._later(self._store._turns(), write)
 
 
-def _place(one: NewAccount | ChangedAccount) -> tuple[str, ...]:
+def _place(one: ChangedAccount) -> tuple[str, ...]:
     return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
 
 
-def _stored(one: NewAccount | ChangedAccount) -> StoredAccount:
+def _stored(one: ChangedAccount) -> StoredAccount:
     return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
 
 
-def by_what_found(organization: Organization, accounts: Sequence[NewAccount | ChangedAccount]) -> set[Lookup]:
+def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
     users = {lookup for user in organization.users.values() for lookup in lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)

@@ -63,7 +63,7 @@ def _wrong_values(hint: Any, valid: Any) -> Iterator[tuple[str, Any]]:
         if any(meta.min_length for meta in metas):
             yield "empty", ""
     elif isinstance(valid, list):
-        if lengths:
+        if lengths and valid:
             yield "too many", valid * (max(lengths) + 1)
         if any(meta.min_length for meta in metas):
             yield "none", []

@@ -21,23 +21,16 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import (
-    DataKey,
-    ImportKind,
-    ImportTarget,
-    Organization,
-    Passkey,
-    Profile,
-    Record,
-    RootQuorum,
-    Version,
-    founded,
-)
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.context import SigningCache
 from keystead.pipeline.environment import Environment, Rules
-from keystead.pipeline.gathering import SigningCache
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
@@ -276,7 +269,7 @@ class OrganizationHarness:
         self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
         self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = founded(self.id, Version(1, self.ids()), self._records(members, root, threshold))
+        self.founding = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
         self.database.found(self.founding)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import may_vote
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.expression import Expression, Source, compile_stored

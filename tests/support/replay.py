@@ -15,10 +15,10 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
 from keystead.pipeline.authorization import Case
+from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
 from keystead.pipeline.effects import change_of
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.execution import execution_of
-from keystead.pipeline.gathering import Gathering, SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import CompiledPolicies, PolicySets
 from keystead.pipeline.requests import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
@@ -70,8 +70,8 @@ async def _executed(
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        gathered=await operation.gather(Gathering(organization, store, TransactionRules(), cache), asked)
-        if operation.gather
+        context=await operation.load_context(ContextSource(organization, store, TransactionRules(), cache), asked)
+        if operation.load_context
         else None,
     )
     environment = Environment(

@@ -27,15 +27,9 @@ from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.organization import (
-    DataKey,
-    Organization,
-    Profile,
-    Record,
-    RootQuorum,
-    Version,
-    founded,
-)
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.server.bootstrap import FirstOrganization, bootstrap
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
@@ -76,7 +70,7 @@ class Installation:
             parent_id=parent_id,
         )
         records: list[Record] = [profile, self.database.with_store(data_key), *users]
-        organization = founded(organization_id, Version(1, new_id()), records)
+        organization = from_records(organization_id, Version(1, new_id()), records)
         self.database.add_organization(organization)
         return organization
 

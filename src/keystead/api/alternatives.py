@@ -11,7 +11,7 @@ _LOG_IN = (
     "a passkey or an API key stamps every request itself; a passkey may also give the application an expiring key "
     "of its own (create_api_keys with expirationSeconds)"
 )
-_RECOVER = "somebody whom the rules allow gives the user a new credential: create_authenticators or create_api_keys"
+_RECOVER = "a user with the permission gives this user a new credential: create_authenticators or create_api_keys"
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
 _ASK_A_NODE = "ask a node of the chain"
 _FOLLOW = "ask list_activities from time to time"

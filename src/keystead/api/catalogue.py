@@ -1,7 +1,7 @@
 """The catalogue: every operation this service answers, found by its path or its activity type.
 
-Here: what an operation is to those who only read it (routes, OpenAPI, client, CLI, coverage).
-Not here: the operations themselves (`operations`), and how an activity is executed (`activities`).
+Here: what routes, OpenAPI, client, CLI and coverage need to know of an operation.
+Not here: the operations themselves (`operations`), and how an activity is executed (`pipeline`).
 """
 
 from __future__ import annotations

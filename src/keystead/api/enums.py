@@ -1,4 +1,4 @@
-"""The words of the wire: enumerations whose values the public schema fixes.
+"""Enumerations of the wire: their values are those of the public schema.
 
 Activity types are not here: each operation declares its own (`catalogue`).
 """

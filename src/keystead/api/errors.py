@@ -1,7 +1,7 @@
-"""Every refusal a caller may be told about, and what each is called on the wire.
+"""Every error that a caller may get, and its codes on the wire.
 
 Here: one hierarchy; each class knows its HTTP status, its gRPC code and its machine-readable code.
-Not here: when to refuse (the rooms above), and how an error becomes bytes (`rendering`).
+Not here: when to refuse (the packages above), and how an error becomes bytes (`rendering`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class AlreadyExists(ServiceError):
 
 
 class Conflict(ServiceError):
-    """Others changed the organization so often that this change found no place; sending it again is safe."""
+    """The organization changed so often meanwhile that this change could not be made; sending it again is safe."""
 
     http_status = 409
     grpc_code = 10

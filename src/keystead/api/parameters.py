@@ -1,7 +1,7 @@
-"""What requests carry and more than one operation shares: credentials to add, accounts to derive, pages.
+"""Parts of requests that several operations share: credentials to add, accounts to derive, pages.
 
-Everything here refuses unknown members and accepts `null` for what may be left out, since clients send both.
-Not here: the intents themselves, which stand beside their operations.
+Every struct refuses unknown members and accepts `null` for an optional one, since clients send it.
+Not here: the intents, which are declared with their operations.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
 
 
-class Asked(Wire, frozen=True, forbid_unknown_fields=True):
+class RequestStruct(Wire, frozen=True, forbid_unknown_fields=True):
     """Base of every struct that a caller sends."""
 
 
-class QueryRequest(Asked, frozen=True):
+class QueryRequest(RequestStruct, frozen=True):
     organization_id: Uuid
 
 
@@ -42,7 +42,7 @@ NotSupported = Annotated[str, Meta(pattern=NOTHING)]
 """A field that published clients know and this server cannot honour: "" is accepted, anything else is refused."""
 
 
-class Pagination(Asked, frozen=True):
+class Pagination(RequestStruct, frozen=True):
     """`limit` is decimal text, 1 to 100, 10 where absent; `before` and `after` are ids of the same list."""
 
     limit: Annotated[str, Meta(max_length=10)] | None = None
@@ -50,7 +50,7 @@ class Pagination(Asked, frozen=True):
     after: ShortText | None = None
 
 
-class ApiKeyParamsV2(Asked, frozen=True):
+class ApiKeyParamsV2(RequestStruct, frozen=True):
     """`public_key`: compressed SEC1 in hex (66 digits), or for ed25519 the 32 bytes (64 digits).
 
     Without `curve_type`: P-256.
@@ -62,7 +62,7 @@ class ApiKeyParamsV2(Asked, frozen=True):
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
-class ApiKeyParams(Asked, frozen=True):
+class ApiKeyParams(RequestStruct, frozen=True):
     """The older form, without a curve: P-256."""
 
     api_key_name: Label
@@ -70,37 +70,37 @@ class ApiKeyParams(Asked, frozen=True):
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
-class Attestation(Asked, frozen=True):
+class Attestation(RequestStruct, frozen=True):
     credential_id: Base64Url
     client_data_json: Base64Url
     attestation_object: Base64Url
     transports: tuple[AuthenticatorTransport, ...]
 
 
-class AuthenticatorParamsV2(Asked, frozen=True):
+class AuthenticatorParamsV2(RequestStruct, frozen=True):
     authenticator_name: Label
     challenge: Annotated[str, Meta(min_length=1, max_length=256)]
     attestation: Attestation
 
 
-class CredProps(Asked, frozen=True):
+class CredProps(RequestStruct, frozen=True):
     rk: bool | None = None
 
 
-class SimpleClientExtensionResults(Asked, frozen=True):
+class SimpleClientExtensionResults(RequestStruct, frozen=True):
     appid: bool | None = None
     appid_exclude: bool | None = None
     cred_props: CredProps | None = None
 
 
-class AuthenticatorAttestationResponse(Asked, frozen=True):
+class AuthenticatorAttestationResponse(RequestStruct, frozen=True):
     client_data_json: Base64Url
     attestation_object: Base64Url
     transports: tuple[AuthenticatorTransport, ...] | None = None
     authenticator_attachment: ShortText | None = None
 
 
-class PublicKeyCredentialWithAttestation(Asked, frozen=True):
+class PublicKeyCredentialWithAttestation(RequestStruct, frozen=True):
     id: Base64Url
     type: Annotated[str, Meta(pattern=PUBLIC_KEY_CREDENTIAL)]
     raw_id: Base64Url
@@ -109,7 +109,7 @@ class PublicKeyCredentialWithAttestation(Asked, frozen=True):
     authenticator_attachment: ShortText | None = None
 
 
-class AuthenticatorParams(Asked, frozen=True):
+class AuthenticatorParams(RequestStruct, frozen=True):
     """The older form, a browser's PublicKeyCredential."""
 
     authenticator_name: Label
@@ -118,35 +118,35 @@ class AuthenticatorParams(Asked, frozen=True):
     challenge: Annotated[str, Meta(min_length=1, max_length=256)]
 
 
-class OidcClaims(Asked, frozen=True):
+class OidcClaims(RequestStruct, frozen=True):
     iss: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
     sub: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
     aud: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
 
 
-class OauthProviderParamsV2(Asked, frozen=True):
+class OauthProviderParamsV2(RequestStruct, frozen=True):
     provider_name: Label
     oidc_token: Token | None = None
     oidc_claims: OidcClaims | None = None
 
 
-class OauthProviderParams(Asked, frozen=True):
+class OauthProviderParams(RequestStruct, frozen=True):
     """The older form: a token only."""
 
     provider_name: Label
     oidc_token: Token
 
 
-class AuthenticationMethodParams(Asked, frozen=True):
+class AuthenticationMethodParams(RequestStruct, frozen=True):
     type: AuthenticationType
     id: Uuid | None = None
 
 
-class RequiredAuthenticationMethodParams(Asked, frozen=True):
+class RequiredAuthenticationMethodParams(RequestStruct, frozen=True):
     any: Annotated[tuple[AuthenticationMethodParams, ...], Meta(min_length=1, max_length=20)]
 
 
-class WalletAccountParams(Asked, frozen=True):
+class WalletAccountParams(RequestStruct, frozen=True):
     curve: Curve
     path_format: PathFormat
     path: Annotated[str, Meta(max_length=2048)]

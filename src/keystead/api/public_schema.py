@@ -1,6 +1,6 @@
 """The names of the public API: every operation by subject, and every activity type.
 
-A fact of the wire, kept as data, so that what this service does not answer can be told from what nobody knows.
+Data about the wire: it tells an operation that this version does not answer (501) from an unknown path (404).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 class PublicSchema(msgspec.Struct, frozen=True, rename="camel"):
     """`operations` maps a subject to its operations, each as "query/…" or "submit/…".
 
-    `sources` are the published documents and packages, with their versions, whose names are in it.
+    `sources`: the published documents and packages, with versions, that the names are taken from.
     """
 
     sources: tuple[str, ...]

@@ -30,7 +30,7 @@ from keystead.api.enums import (
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Base of every struct that crosses the wire: camelCase names, absent optional fields left out.
 
-    What is read from JSON holds nothing that holds it, so the collector of cycles need not look (`gc=False`).
+    Records read from JSON have no reference cycles, so the garbage collector skips them (`gc=False`).
     """
 
 
@@ -41,7 +41,7 @@ class Timestamp(Wire, frozen=True, order=True):
     nanos: str
 
     @staticmethod
-    @functools.lru_cache(maxsize=64)  # a submission asks for its own moment five times
+    @functools.lru_cache(maxsize=64)  # a submission needs its own time five times
     def from_ms(epoch_ms: int) -> Timestamp:
         seconds, ms = divmod(epoch_ms, 1000)
         return Timestamp(seconds=str(seconds), nanos=str(ms * 1_000_000))
@@ -180,7 +180,7 @@ class PrivateKey(Wire, frozen=True):
 
 
 class WalletAccount(Wire, frozen=True):
-    """`public_key` is hex without prefix; `path` stands as it was asked for."""
+    """`public_key` is hex without prefix; `path` is as the caller wrote it."""
 
     wallet_account_id: str
     organization_id: str

@@ -69,7 +69,7 @@ def rfc3339(epoch_ms: int) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _to_the_second(epoch_s: int) -> str:
-    """Kept, since every line of the log asks for the current one: formatting it takes five times as long."""
+    """Cached: every log line needs the current second, and formatting it takes five times as long."""
     return f"{datetime.datetime.fromtimestamp(epoch_s, datetime.UTC):%Y-%m-%dT%H:%M:%S}"
 
 
@@ -88,9 +88,9 @@ def _without_times(response: Wire) -> Wire:
 
 
 def _documented_activity(activity: Activity) -> dict[str, Any]:
-    """Times as text; and the activity once more under `result.activity`, there without that member."""
+    """Times as text; `result.activity` repeats the activity, without that member."""
     members = _filled(activity)
-    # Long, and there twice.
+    # Long members that appear twice are encoded once.
     members["intent"] = _encoded({key: documented(value) for key, value in activity.intent.items()})
     members["votes"] = _encoded(members["votes"])
     members["createdAt"] = rfc3339(activity.created_at.epoch_ms)

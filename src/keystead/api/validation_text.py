@@ -1,4 +1,4 @@
-"""What the decoder says of a value that does not fit, in the words of JSON: its own are those of Python.
+"""Messages of the decoder in the words of JSON: its own name the types of Python.
 
 Not here: which field it is about, and the refusal (`decoding`).
 """

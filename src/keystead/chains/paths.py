@@ -18,6 +18,9 @@ HARDENED = 0x8000_0000
 DEPTH_MAX = 255
 """BIP-32 serializes the depth of a key in one byte."""
 
+TOTAL_DEPTH_MAX = 10_000
+"""Most segments that the paths of one request may have in all: the signer derives one key per segment."""
+
 _MARKS = ("", "'")
 _SEGMENT = re.compile(r"([0-9]{1,10})(['hH]?)")
 _TEXT_LENGTH_MAX = len("m") + DEPTH_MAX * len("/2147483647'")
@@ -40,6 +43,16 @@ def parse_path(path: str) -> tuple[int, ...]:
     if len(texts) > DEPTH_MAX:
         raise _invalid(path, f"has {len(texts)} segments; {DEPTH_MAX} are the most")
     return tuple(_parse_segment(path, text) for text in texts)
+
+
+def check_total_depth(paths: Sequence[str]) -> None:
+    """Raises InvalidRequest if deriving all these paths is too much for one request. Does not parse them."""
+    total = sum(path.count("/") for path in paths)
+    if total > TOTAL_DEPTH_MAX:
+        raise InvalidRequest(
+            f"invalid path: the {len(paths)} paths of this request have {total} segments in all; "
+            f"{TOTAL_DEPTH_MAX} are the most: ask for fewer accounts at once"
+        )
 
 
 def _parse_segment(path: str, text: str) -> int:

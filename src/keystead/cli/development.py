@@ -94,6 +94,6 @@ async def _first_addresses(service: Service, organization_id: str) -> list[str]:
     organization = await service.store.organization(organization_id)
     if organization is None or not organization.wallets:
         return []
-    first = organization.wallets_in_order()[0]
+    first = organization.wallets.in_order()[0]
     accounts = await service.store.wallet_accounts(organization_id, first.wallet_id, Page(5))
     return [account.address for account in accounts or ()]

@@ -34,7 +34,7 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
     OrganizationUnderTest,

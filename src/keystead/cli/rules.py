@@ -13,7 +13,7 @@ from keystead.api.records import Policy, User
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
 from keystead.client.leniency import converted
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,16 +63,17 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.run import check, serve_here
     from keystead.server.service import NotReady
-    from keystead.server.workers import serve_in_workers
+    from keystead.server.workers import check_workers, serve_in_workers
 
     logs.configure(settings.log_level)
+    check_workers(settings)
     signer.wait_until_ready()
     try:
         # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
         if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
-            check(settings, signer.path)
-            serve_in_workers(settings, bind([settings.host], settings.port), signer.path)
+            check(settings, signer.connector)
+            serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
         else:
-            serve_here(settings, bind([settings.host], settings.port), signer_socket=signer.path)
+            serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
     except (NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None

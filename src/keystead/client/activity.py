@@ -34,7 +34,7 @@ class Submitted(Generic[ResultT]):
 
     def __init__(self, activity: Activity) -> None:
         """Raises ActivityFailed if the activity is one of this operation's, and failed or was rejected."""
-        # A vote is answered with the activity voted on: that it was rejected may be just what was asked for.
+        # The answer to a vote is the activity voted on: if that is rejected now, the vote may have done it.
         if activity.type == self.activity_type and activity.status in _WITHOUT_RESULT:
             raise ActivityFailed(activity)
         self.activity = activity

@@ -19,7 +19,7 @@ from keystead.client.leniency import converted
 T = TypeVar("T")
 
 ALREADY_EXISTS = 6
-"""The gRPC code that tells one HTTP 409 from the other."""
+"""The gRPC code of \"already exists\", which shares HTTP 409 with conflicts."""
 
 SHOWN_CHARS_MAX = 200
 """How much of an unreadable answer an error shows."""
@@ -81,15 +81,15 @@ def refusal(
             "follow; is the base URL right?"
         )
     try:
-        told = _refusals.decode(body)
+        error = _refusals.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        told = _Refusal(code=2, message=f"{path} was refused in no form of this API: {_shown(body)}")
-    return _refusal_class(status, told.code)(
-        told.message,
+        error = _Refusal(code=2, message=f"{path}: the refusal is not one of this API: {_shown(body)}")
+    return _refusal_class(status, error.code)(
+        error.message,
         http_status=status,
-        code=told.code,
-        machine_code=told.turnkey_error_code or _machine_code(told.details),
-        details=told.details,
+        code=error.code,
+        machine_code=error.turnkey_error_code or _machine_code(error.details),
+        details=error.details,
         request_id=headers.get("x-request-id"),
         retry_after_s=_retry_after_s(headers.get("retry-after"), now or datetime.datetime.now(datetime.UTC)),
     )

@@ -1,4 +1,4 @@
-"""What both clients are made of and neither waits for: their settings, and requests built from them.
+"""The part that both clients share: settings, and building requests.
 
 Not here: sending, waiting, trying again (`client`), the typed methods (`operations`).
 """
@@ -24,8 +24,8 @@ class Options(TypedDict, Generic[HttpClientT], total=False):
     """What every way to make a client accepts.
 
     timeout: seconds that connecting, and each wait for bytes, may take; 30 if not given. retries: see `Retries`.
-    http_client: the httpx client to send with, for a proxy, a private certificate authority or a test; whoever
-    made it closes it.
+    http_client: the httpx client to send with, for a proxy, a private certificate authority or a test; this
+    client does not close it.
     """
 
     timeout: float
@@ -132,7 +132,7 @@ class BaseClient(Generic[HttpClientT]):
 
         path: "query/…" or "submit/…". body: its members as the wire spells them. Left out, `organizationId` is the
         client's, and a submission's `type` and `timestampMs` are the current version and the time. Raises
-        UsageError for a path that is none, and for a submission whose type is not known.
+        UsageError for a malformed path, and for a submission of unknown type.
         """
         short = short_path(path)
         whole = whole_body(short, body, self._address.organization_id, ACTIVITY_TYPES)

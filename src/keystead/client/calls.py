@@ -1,4 +1,4 @@
-"""What the generated methods are written against: one way to query, one way to submit.
+"""The interface that the generated methods call: one method to query, one to submit.
 
 Not here: the methods (`operations`), and how either is done (`client`).
 """

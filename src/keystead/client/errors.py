@@ -29,7 +29,7 @@ class RequestTimedOut(KeysteadError):
 
 
 class ProtocolError(KeysteadError):
-    """An answer came that is none of this API's: a redirect, no JSON, a field missing or of another type.
+    """The answer is not one of this API: a redirect, not JSON, a field missing or of another type.
 
     A submission may have been executed all the same.
     """
@@ -39,7 +39,7 @@ class ApiError(KeysteadError):
     """The server refused the request, and nothing was changed.
 
     http_status: the HTTP status. code: the gRPC code (3 invalid argument, 7 permission denied, …), 2 (unknown)
-    where the refusal has none, as those of proxies. machine_code: a word to branch on, "" where there is none.
+    where the refusal has none, for example a proxy's. machine_code: a word to branch on, or "".
     message: what was wrong, as the server said it. details: further objects of the refusal, as JSON.
     request_id: what the server's log calls the request. retry_after_s: seconds to wait before asking again.
     The last two are None where the server did not say.

@@ -1,6 +1,6 @@
-"""Reading what a newer server says: unknown members are skipped, unknown words of an enumeration are kept.
+"""Reading the answers of a newer server: unknown members are skipped, unknown words of an enumeration are kept.
 
-Strict reading comes first and is the rule; the slow way here is only for what it refuses.
+Strict decoding is tried first; this slower conversion is for what it refuses.
 Not here: bytes (`answers`).
 """
 
@@ -16,7 +16,7 @@ WordT = TypeVar("WordT", bound=StrEnum)
 
 
 def converted(value: Any, kind: Any) -> Any:
-    """Decoded JSON as a value of `kind`. Raises msgspec.ValidationError if it is none, unknown words aside."""
+    """Decoded JSON as a value of `kind`. Unknown words of enumerations are kept. Raises msgspec.ValidationError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:

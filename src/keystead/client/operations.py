@@ -442,7 +442,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ListAppProofsResponse:
-        """The app proofs that were asked for with an activity."""
+        """The app proofs of an activity that was submitted with `generateAppProofs`."""
         return self._query(
             "list_app_proofs",
             shapes.ListAppProofsResponse,
@@ -986,9 +986,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateWalletAccountsSubmitted:
-        """Derive accounts of a wallet, and keep them unless told otherwise.
+        """Derive accounts of a wallet, and store them unless `persist` is false.
 
-        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        With `persist` false, the addresses are answered and nothing is stored.
         """
         return self._submit(
             shapes.CreateWalletAccountsSubmitted,
@@ -2198,7 +2198,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ListAppProofsResponse:
-        """The app proofs that were asked for with an activity."""
+        """The app proofs of an activity that was submitted with `generateAppProofs`."""
         return await self._query(
             "list_app_proofs",
             shapes.ListAppProofsResponse,
@@ -2742,9 +2742,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateWalletAccountsSubmitted:
-        """Derive accounts of a wallet, and keep them unless told otherwise.
+        """Derive accounts of a wallet, and store them unless `persist` is false.
 
-        Without `persist`, or with true, the accounts are kept; with false their addresses are only told.
+        With `persist` false, the addresses are answered and nothing is stored.
         """
         return await self._submit(
             shapes.CreateWalletAccountsSubmitted,

@@ -347,7 +347,7 @@ class GetOauthProvidersResponse(Wire, frozen=True):
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation as the wire has it. `status` is always that of one that was made: none can be accepted here."""
+    """An invitation as the wire has it. `status` is always CREATED: this server has no way to accept one."""
 
     invitation_id: str
     receiver_user_name: str
@@ -1049,7 +1049,7 @@ class CreateWalletSubmitted(Submitted[CreateWalletResult]):
 
 
 class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
-    """Derive accounts of a wallet, and keep them unless told otherwise."""
+    """Derive accounts of a wallet, and store them unless `persist` is false."""
 
     operation = "create_wallet_accounts"
     activity_type = "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS"

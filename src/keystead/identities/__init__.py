@@ -1,4 +1,4 @@
-"""ID tokens of OpenID Connect issuers: whom they prove, and where the issuers' keys come from.
+"""ID tokens of OpenID Connect issuers: which identity they prove, and where the issuers' keys come from.
 
-`issuers` implements `activities.ports.Identities`. Not here: what an identity may do, and where it is kept.
+`issuers` implements `pipeline.ports.Identities`. Not here: what an identity may do, and where it is kept.
 """

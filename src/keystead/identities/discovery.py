@@ -24,11 +24,11 @@ ANSWERS_WITHIN_S = 10.0
 ANSWER_BYTES_MAX = 262_144
 
 KEPT_MIN_S, KEPT_S, KEPT_MAX_S = 60, 600, 86_400
-"""How long keys are kept at least, where the answer does not say, and at most. Within the first, a token that names
-an unknown key does not make the server ask again."""
+"""Seconds that keys are cached: at least, by default, and at most. Within the first, a token that names an unknown
+key does not make the server ask again."""
 
 PAUSE_S = 5
-"""After a failure, this long nobody asks again."""
+"""Seconds after a failed request before the issuer is asked again."""
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _MAX_AGE = re.compile(r'max-age\s*=\s*"?(\d{1,10})"?', re.ASCII)
@@ -55,7 +55,7 @@ class _BadAnswer(Exception):
 
 
 class Discovery:
-    """The keys of these issuers, each asked for when they are first needed, one question at a time.
+    """The keys of these issuers, fetched when they are first needed; one request at a time for each issuer.
 
     `transport` and `monotonic` are for tests.
     """
@@ -79,21 +79,24 @@ class Discovery:
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def key_set(self, issuer: str) -> KeySet:
-        """The issuer's keys, asked for if those that are kept are not fresh. Raises Unavailable."""
+        """The issuer's keys, fetched if the cached ones are not fresh. Raises Unavailable."""
         kept = self._kept.get(issuer)
         if kept is None or self._monotonic() >= kept.fresh_until:
             kept = await self._asked(issuer)
         return kept.key_set
 
     async def newer_key_set(self, issuer: str, known: KeySet) -> KeySet:
-        """The issuer's keys where `known` lacks one; the same where these are too new. Raises Unavailable."""
+        """The issuer's keys, fetched again because `known` lacks one; `known` itself if it was fetched moments ago.
+
+        Raises Unavailable.
+        """
         kept = self._kept.get(issuer)
         if kept is None or (kept.key_set is known and self._monotonic() >= kept.asked_at + KEPT_MIN_S):
             kept = await self._asked(issuer)
         return kept.key_set
 
     async def _asked(self, issuer: str) -> _Kept:
-        """What the issuer answers now; everybody who asks meanwhile shares the one question."""
+        """The issuer's answer; callers that come meanwhile share one request."""
         asking = self._asking.get(issuer)
         if asking is None:
             until, why = self._failed.get(issuer, (0.0, ""))
@@ -144,7 +147,7 @@ class Discovery:
             try:
                 _check_url(document.jwks_uri, with_query=True)
             except ValueError:
-                raise _BadAnswer("the `jwks_uri` in its discovery document is no https address") from None
+                raise _BadAnswer("the `jwks_uri` in its discovery document is not an https address") from None
             body, headers = await _got(http, document.jwks_uri)
             try:
                 return KeySet(body), _lifetime_s(headers)
@@ -156,7 +159,7 @@ def _check_url(url: str, *, with_query: bool = False) -> None:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
-        raise ValueError(f"{url[:200]!r} is no URL") from None
+        raise ValueError(f"{url[:200]!r} is not a URL") from None
     if parsed.scheme != "https" or not parsed.host or parsed.userinfo or not 0 < (parsed.port or 443) < 65_536:
         raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
     if parsed.fragment or (parsed.query and not with_query):
@@ -164,12 +167,12 @@ def _check_url(url: str, *, with_query: bool = False) -> None:
 
 
 async def _got(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
-    """The body and headers of a good answer, whose size is looked at while it arrives."""
+    """The body and headers of a successful answer; its size is checked while it arrives."""
     async with http.stream("GET", url) as answer:
         if answer.status_code != httpx.codes.OK:
             raise _BadAnswer(f"it answered with status {answer.status_code}")
         if answer.headers.get("content-encoding", "identity") != "identity":
-            raise _BadAnswer("it answered in an encoding that nobody asked for")
+            raise _BadAnswer("it answered in a content encoding that was not requested")
         body = bytearray()
         async for chunk in answer.aiter_raw():
             body += chunk

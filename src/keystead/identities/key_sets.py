@@ -1,6 +1,6 @@
 """An issuer's public keys (RFC 7517): which one a token must be signed with, and whether it is. Pure.
 
-Here: reading a JWK Set, choosing among its keys, the signature. Not here: claims (`tokens`), whence a set comes.
+Here: reading a JWK Set, choosing among its keys, the signature. Not here: claims (`tokens`), fetching a set.
 Slow to import: only servers that know an issuer do.
 """
 
@@ -22,7 +22,7 @@ RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
 
 
 class BadKeySet(Exception):
-    """Why this is no set of keys."""
+    """Why these bytes are not a usable key set."""
 
 
 class _Jwk(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,7 +61,7 @@ class KeySet:
     """The keys of one issuer that can verify signatures here; others in the set are passed over."""
 
     def __init__(self, jwks: bytes | msgspec.Raw) -> None:
-        """Raises BadKeySet if this is no JWK Set, has over-many keys, or none that is of use."""
+        """Raises BadKeySet if this is not a JWK Set, has more than KEYS_MAX keys, or no usable one."""
         try:
             found = msgspec.json.decode(jwks, type=_JwkSet).keys
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

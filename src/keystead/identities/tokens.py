@@ -1,4 +1,4 @@
-"""An ID token: what it says of itself, and whom it proves once its signature holds. Pure.
+"""An ID token: its header and issuer, and the identity it proves once its signature is verified. Pure.
 
 Here: form, limits, times and claims (OpenID Connect Core 1.0, section 3.1.3.7). Not here: keys and signatures
 (`key_sets`), where keys come from.
@@ -30,7 +30,7 @@ _TYPES = ("JWT", "APPLICATION/JWT")
 
 
 class BadToken(Exception):
-    """Why a token proves nobody. Never holds the token."""
+    """Why a token is refused. Never holds the token."""
 
 
 class Announced(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ def announced(token: str) -> Announced:
 
 
 def identity(payload: bytes, now_ms: int) -> OidcClaims:
-    """Whom the payload of a token speaks of whose signature holds, at `now_ms`. Raises BadToken."""
+    """The identity in the payload of a token with a verified signature, at `now_ms`. Raises BadToken."""
     claims = _read(payload, _Claims, "payload", "claim")
     now_s = now_ms / 1000
     if claims.exp <= now_s:

@@ -1,5 +1,5 @@
-"""Key material: paths, mnemonics, derivation, addresses, sealing at rest, and the signer over them.
+"""Secret key material: mnemonics, derivation, sealing at rest, signatures, bundles, master keys.
 
-`signer` is the only door to plaintext keys; what passes it is public. Not here: who may use a key, and where
-sealed keys are stored.
+Only `keystead.signer` imports this package. Not here: public keys and addresses (`chains`), who may use a key, and
+where sealed values are stored.
 """

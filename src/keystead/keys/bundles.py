@@ -103,6 +103,11 @@ def open_sealed(private_key: bytes, encapped: bytes, ciphertext: bytes) -> bytes
         raise BundleBroken("the ciphertext does not open with this key") from None
 
 
+def load() -> None:
+    """Import the HPKE library now."""
+    _suite()
+
+
 @functools.cache
 def _suite() -> CipherSuite:
     from pyhpke import AEADId, CipherSuite, KDFId, KEMId

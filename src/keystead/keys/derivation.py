@@ -1,8 +1,8 @@
 """From the seed of a wallet to the private key at a path: BIP-32 on secp256k1, SLIP-10 on P-256 and ed25519.
 
-Pure. The child step is our own: the library at hand (bip_utils) takes most of a second to import and several
-times as long for a key. The tests hold it against the published vectors and against that library. Not here:
-paths as text (`paths`), public keys (`curves`).
+Pure. The child step is our own: the known library (bip_utils) takes most of a second to import and several times as
+long per key. The tests compare it with the published vectors and with that library. Not here: paths as text
+(`chains.paths`), public keys (`public_keys`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from keystead.api.enums import Curve
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.paths import HARDENED, effective_segments
 from keystead.keys.public_keys import public_key
+from keystead.keys.steps import Steps, complete
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",
@@ -26,7 +27,7 @@ _MASTER_SALTS = {
 
 
 PARENTS_KEPT: Final = 4_096
-"""Public keys of parents that were used last: 33 bytes each, with their paths."""
+"""How many public keys of parents are kept: 33 bytes each, with their paths."""
 
 ParentKey = Callable[[Curve, tuple[int, ...], bytes], bytes]
 """The public key, compressed, of the private key at a path of one wallet."""
@@ -37,7 +38,7 @@ def computed_parent(curve: Curve, _: tuple[int, ...], private_key: bytes) -> byt
 
 
 class KnownParents:
-    """The public keys of parents, by wallet and path: nearly all that the private key of an account costs.
+    """The public keys of parents, by wallet and path: computing them is nearly all that an account's key costs.
 
     A public key without its chain code leads to no child, so nothing here needs to be kept secret.
     """
@@ -46,7 +47,7 @@ class KnownParents:
         self._kept: OrderedDict[tuple[bytes, Curve, tuple[int, ...]], bytes] = OrderedDict()
 
     def of(self, wallet: bytes) -> ParentKey:
-        """For the wallet that these bytes stand for: no others may ever stand for another seed."""
+        """For the wallet that these bytes identify. The same bytes must never identify another seed."""
         return partial(self._parent, wallet)
 
     def _parent(self, wallet: bytes, curve: Curve, path: tuple[int, ...], private_key: bytes) -> bytes:
@@ -64,19 +65,55 @@ class KnownParents:
         self._kept.clear()
 
 
+class _Node:
+    """An extended private key, and its children as far as they have been derived."""
+
+    __slots__ = ("chain_code", "children", "key", "public_key")
+
+    def __init__(self, key: bytes, chain_code: bytes) -> None:
+        self.key = key
+        self.chain_code = chain_code
+        self.children: dict[int, _Node] = {}
+        self.public_key: bytes | None = None
+
+
+class DerivationTree:
+    """The private keys of one wallet during one call. A prefix that several paths share is derived once."""
+
+    def __init__(self, seed: bytes, parent_key: ParentKey = computed_parent) -> None:
+        self._seed = seed
+        self._parent_key = parent_key
+        self._roots: dict[Curve, _Node] = {}
+
+    def private_key(self, curve: Curve, segments: Sequence[int]) -> Steps[bytes]:
+        """The 32-byte private key at `segments` (as `paths.parse_path` gives them); one step per child derived.
+
+        On ed25519 every segment is derived hardened. With no segments: the master key.
+        """
+        if curve not in self._roots:
+            self._roots[curve] = _Node(*_master(curve, self._seed))
+        node, path = self._roots[curve], effective_segments(curve, segments)
+        for depth, segment in enumerate(path):
+            if segment not in node.children:
+                node.children[segment] = self._derived(curve, node, segment, path[:depth])
+                yield
+            node = node.children[segment]
+        return node.key
+
+    def _derived(self, curve: Curve, node: _Node, segment: int, path: tuple[int, ...]) -> _Node:
+        """The child of the node at `path`."""
+        if segment & HARDENED:
+            return _Node(*_child(curve, node.key, node.chain_code, segment, b"\0" + node.key))
+        if node.public_key is None:
+            node.public_key = self._parent_key(curve, path, node.key)
+        return _Node(*_child(curve, node.key, node.chain_code, segment, node.public_key))
+
+
 def derive_private_key(
     curve: Curve, seed: bytes, segments: Sequence[int], parent_key: ParentKey = computed_parent
 ) -> bytes:
-    """The 32-byte private key at `segments` (as `paths.parse_path` gives them) under a 16 to 64-byte seed.
-
-    On ed25519 every segment is derived hardened. With no segments: the master key.
-    """
-    key, chain_code = _master(curve, seed)
-    path = effective_segments(curve, segments)
-    for depth, segment in enumerate(path):
-        parent = b"\0" + key if segment & HARDENED else parent_key(curve, path[:depth], key)
-        key, chain_code = _child(curve, key, chain_code, segment, parent)
-    return key
+    """The 32-byte private key at `segments` under a 16 to 64-byte seed, as `DerivationTree.private_key`."""
+    return complete(DerivationTree(seed, parent_key).private_key(curve, segments))
 
 
 def _master(curve: Curve, seed: bytes) -> tuple[bytes, bytes]:
@@ -88,7 +125,7 @@ def _master(curve: Curve, seed: bytes) -> tuple[bytes, bytes]:
 
 
 def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: bytes) -> tuple[bytes, bytes]:
-    """`parent` is what stands for the parent in the hash: 33 bytes."""
+    """`parent`: the 33 bytes that represent the parent in the hash."""
     number = segment.to_bytes(4)
     order = GROUP_ORDERS.get(curve)
     block = hmac.digest(chain_code, parent + number, "sha512")
@@ -99,6 +136,6 @@ def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: by
         child = (tweak + int.from_bytes(key)) % order
         if tweak < order and child:
             return child.to_bytes(PRIVATE_KEY_BYTES), block[PRIVATE_KEY_BYTES:]
-        # SLIP-10 hashes on where BIP-32 has no key at that number: about once in 2^32 steps on P-256, and on
+        # SLIP-10 hashes again where BIP-32 has no key at that number: about once in 2^32 steps on P-256, and on
         # secp256k1 too rarely (2^-127) for the two rules to ever differ.
         block = hmac.digest(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number, "sha512")

@@ -1,7 +1,7 @@
-"""Imports: the key that a client seals to, and what is inside the message that comes back.
+"""Imports: the key that a client seals to, and the contents of the message that it sends back.
 
-Here: import targets, reading mnemonics and private keys of clients. Plaintext key material: for the signer alone.
-Not here: HPKE (`bundles`), which targets are open (`organizations`).
+Here: import targets, reading mnemonics and private keys of clients. Not here: HPKE (`bundles`), which targets are
+open (`organizations`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.keys.steps import Steps
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"
-"""What clients put between mnemonic and passphrase. In exports it is a line feed alone."""
+"""Clients put this between mnemonic and passphrase. In exports it is a line feed alone."""
 
 
 def new_target(
@@ -38,12 +39,12 @@ def new_target(
     )
 
 
-def opened_message(
+def open_message(
     data_key: DataKey, organization_id: str, targets: Sequence[ImportTarget], message: ClientMessage
-) -> tuple[str, bytes]:
-    """The id of the first target that opens the message, and what is inside.
+) -> Steps[tuple[str, bytes]]:
+    """The id of the first target that opens the message, and the plaintext.
 
-    Raises InvalidRequest if none does, SealBroken if a target is not what it was.
+    Raises InvalidRequest if none does, SealBroken if a stored target was changed.
     """
     for target in targets:
         context = _context(organization_id, target.id, target.kind, target.user_id)
@@ -52,7 +53,7 @@ def opened_message(
                 data_key.open(target.sealed, context), message.encapped, message.ciphertext
             )
         except BundleBroken:
-            continue
+            yield
     raise InvalidRequest(
         "failed to decrypt bundle: field `parameters.encryptedBundle`: it opens with none of the user's open "
         f"imports of this kind ({len(targets)} of them); seal it to the key that init_import_* answers"
@@ -64,7 +65,7 @@ def read_phrase(plaintext: bytes) -> Phrase:
     try:
         text = plaintext.decode()
     except UnicodeDecodeError:
-        raise InvalidRequest("invalid mnemonic: what the bundle holds is not UTF-8 text") from None
+        raise InvalidRequest("invalid mnemonic: the contents of the bundle are not UTF-8 text") from None
     mnemonic, _, passphrase = text.partition(_MARK)
     entropy, language = entropy_from_mnemonic(mnemonic)
     return Phrase(entropy, language, passphrase)
@@ -80,7 +81,7 @@ def read_private_key(plaintext: bytes, curve: Curve) -> bytes:
 
 
 def _context(organization_id: str, target_id: str, kind: ImportKind, user_id: str) -> SealContext:
-    """A target opens for this user and this kind of import alone."""
+    """A target opens for this user and this kind of import only."""
     return SealContext(
         Purpose.IMPORT_TARGET, organization_id=organization_id, record_id=f"{kind} {user_id} {target_id}"
     )

@@ -1,6 +1,7 @@
-"""What is sealed for wallets and private keys, and what is derived from it.
+"""The secrets of wallets and private keys: what is sealed for them, and the keys and accounts derived from it.
 
-Pure, but for sealing's nonces. Plaintext key material: for the signer alone. Not here: the calls (`signer`).
+Pure, but for sealing's nonces. Work that grows with a request is given in steps (`steps`). Not here: the calls
+(`signer.local`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import msgspec
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.chains.addresses.formats import address, require_encodable
-from keystead.chains.paths import parse_path
-from keystead.keys.derivation import KnownParents, derive_private_key
+from keystead.chains.paths import check_total_depth, parse_path
+from keystead.keys.derivation import DerivationTree, KnownParents
 from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
+from keystead.keys.steps import Steps
 from keystead.pipeline.ports import (
     AccountRequest,
     DerivedAccount,
@@ -28,7 +30,7 @@ from keystead.pipeline.ports import (
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """What a wallet is made of: 16 to 32 bytes of entropy, the language of its words, BIP-39's passphrase."""
+    """A wallet's origin: 16 to 32 bytes of entropy, the language of its words, the passphrase of BIP-39."""
 
     entropy: bytes
     language: MnemonicLanguage = MnemonicLanguage.ENGLISH
@@ -41,8 +43,8 @@ class Phrase(msgspec.Struct, frozen=True):
 class WalletSecret(msgspec.Struct, frozen=True):
     """What is sealed for a wallet, as JSON. Stored: add a field with a default, reuse none.
 
-    `mnemonic` is in `language`, in which it was made; `seed` follows from it and the passphrase, and is kept so
-    that a signature does not cost 2048 rounds of PBKDF2.
+    `mnemonic` is in `language`, in which it was made. `seed` follows from it and the passphrase; it is stored so
+    that a signature does not need the 2048 rounds of PBKDF2.
     """
 
     mnemonic: str
@@ -65,7 +67,7 @@ def private_key_context(organization_id: str, private_key_id: str) -> SealContex
     return SealContext(Purpose.PRIVATE_KEY, organization_id=organization_id, record_id=private_key_id)
 
 
-def opened_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
+def open_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
     plaintext = data_key.open(sealed, wallet_context(organization_id, wallet_id))
     return _wallet_decoder.decode(plaintext)
 
@@ -76,7 +78,8 @@ class PlannedAccount(msgspec.Struct, frozen=True):
 
 
 def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, ...]:
-    """Refuse whatever cannot be derived before any key is made."""
+    """Raises InvalidRequest for accounts that cannot be derived, or are too much for one request."""
+    check_total_depth([request.path for request in accounts])
     for request in accounts:
         require_encodable(request.curve, request.address_format)
     return tuple(PlannedAccount(request, parse_path(request.path)) for request in accounts)
@@ -84,33 +87,39 @@ def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, .
 
 def make_wallet(
     data_key: DataKey, context: SealContext, phrase: Phrase, plan: Sequence[PlannedAccount]
-) -> NewWallet:
+) -> Steps[NewWallet]:
     mnemonic = mnemonic_from_entropy(phrase.entropy, phrase.language)
     seed = seed_from_mnemonic(mnemonic, phrase.passphrase)
+    yield
     secret = WalletSecret(mnemonic=mnemonic, seed=seed, passphrase=phrase.passphrase, language=phrase.language)
-    return NewWallet(
-        sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context),
-        accounts=tuple(derive_account(seed, account) for account in plan),
-    )
+    accounts = yield from derive_accounts(seed, plan)
+    return NewWallet(sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context), accounts=accounts)
 
 
-def derive_account(seed: bytes, account: PlannedAccount) -> DerivedAccount:
-    request = account.request
-    key = public_key(request.curve, derive_private_key(request.curve, seed, account.segments))
-    return DerivedAccount(
-        request=request,
-        public_key=key.compressed.hex(),
-        address=address(key, request.address_format),
-    )
+def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[DerivedAccount, ...]]:
+    tree, derived = DerivationTree(seed), []
+    for account in plan:
+        request = account.request
+        private_key = yield from tree.private_key(request.curve, account.segments)
+        key = public_key(request.curve, private_key)
+        derived.append(
+            DerivedAccount(
+                request=request,
+                public_key=key.compressed.hex(),
+                address=address(key, request.address_format),
+            )
+        )
+        yield
+    return tuple(derived)
 
 
 def require_all_encodable(curve: Curve, address_formats: Sequence[AddressFormat]) -> None:
-    """Refuse what no private key of the curve can be written as, before one is made or read."""
+    """Raises InvalidRequest for a format that the curve does not have, before a key is made or read."""
     for address_format in address_formats:
         require_encodable(curve, address_format)
 
 
-def keep_private_key(
+def seal_private_key(
     data_key: DataKey, context: SealContext, curve: Curve, secret: bytes, address_formats: Sequence[AddressFormat]
 ) -> NewPrivateKey:
     """Raises ValueError unless `secret` is a private key of the curve."""
@@ -122,10 +131,13 @@ def keep_private_key(
     )
 
 
-def opened_key(data_key: DataKey, organization_id: str, key: SigningKey, parents: KnownParents) -> bytes:
+def open_signing_key(
+    data_key: DataKey, organization_id: str, key: SigningKey, parents: KnownParents
+) -> Steps[bytes]:
     """The 32 bytes of a key that exists. Raises SealBroken."""
     if isinstance(key, WalletKey):
-        seed = opened_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
-        # The ciphertext stands for the wallet: it has just been opened, so it is authentic and has this seed.
-        return derive_private_key(key.curve, seed, parse_path(key.path), parents.of(key.sealed.ciphertext))
+        seed = open_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
+        # The ciphertext identifies the wallet: it has just been opened, so it is authentic and holds this seed.
+        tree = DerivationTree(seed, parents.of(key.sealed.ciphertext))
+        return (yield from tree.private_key(key.curve, parse_path(key.path)))
     return data_key.open(key.sealed, private_key_context(organization_id, key.private_key_id))

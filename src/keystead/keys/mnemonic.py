@@ -1,6 +1,6 @@
 """BIP-39: entropy to mnemonic and back, and from a mnemonic to the seed of a wallet.
 
-Pure. Not here: where entropy comes from (`signer`), what grows from a seed (`derivation`), the words themselves
+Pure. Not here: where entropy comes from (`signer`), the keys under a seed (`derivation`), the words themselves
 (`word_lists`). No message repeats a word of a mnemonic.
 """
 
@@ -12,10 +12,8 @@ from collections.abc import Sequence
 
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
+from keystead.chains.mnemonic_lengths import LENGTHS_TEXT, MNEMONIC_LENGTHS, check_mnemonic_length
 from keystead.keys.word_lists import word_list
-
-MNEMONIC_LENGTHS = (12, 15, 18, 21, 24)
-"""The word counts BIP-39 allows; 12 words carry 128 bits of entropy, each further three words 32 more."""
 
 _BITS_PER_WORD = 11
 _SEED_ROUNDS = 2048
@@ -27,8 +25,7 @@ def entropy_bytes(mnemonic_length: int) -> int:
 
     Raises InvalidRequest for a length that BIP-39 does not have.
     """
-    if mnemonic_length not in MNEMONIC_LENGTHS:
-        raise InvalidRequest(f"invalid mnemonic length: {mnemonic_length}; it is {_lengths_text()} words")
+    check_mnemonic_length(mnemonic_length)
     return mnemonic_length // 3 * 4
 
 
@@ -50,13 +47,13 @@ def mnemonic_from_entropy(entropy: bytes, language: MnemonicLanguage = MnemonicL
 def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
     """The 16 to 32 bytes a mnemonic was made of, and its language. Any white space may separate the words.
 
-    Two lists share words (Chinese above all): the first language counts in which the checksum holds, English first.
+    Some lists share words (the Chinese ones most): the first language whose checksum holds counts, English first.
     Raises InvalidRequest, its message starting with `invalid mnemonic`, for a wrong number of words, words that are
     not all in one list, and a wrong checksum.
     """
     words = unicodedata.normalize("NFKD", mnemonic).split()
     if len(words) not in MNEMONIC_LENGTHS:
-        raise InvalidRequest(f"invalid mnemonic: it has {len(words)} words; it must have {_lengths_text()}")
+        raise InvalidRequest(f"invalid mnemonic: it has {len(words)} words; it must have {LENGTHS_TEXT}")
     in_one_list = False
     for language in MnemonicLanguage:
         numbers = [word_list(language).numbers.get(word) for word in words]
@@ -95,7 +92,3 @@ def seed_from_mnemonic(mnemonic: str, passphrase: str = "") -> bytes:
 def _checksum(entropy: bytes) -> int:
     """The leading bits of SHA-256, one for every 32 bits of entropy."""
     return hashlib.sha256(entropy).digest()[0] >> 8 - len(entropy) // 4
-
-
-def _lengths_text() -> str:
-    return f"{', '.join(map(str, MNEMONIC_LENGTHS[:-1]))} or {MNEMONIC_LENGTHS[-1]}"

@@ -1,6 +1,6 @@
-"""The key with which the server proves statements of its own.
+"""The key that signs app proofs, the server's own statements.
 
-Not here: what is stated (`activities.proofs`), where the key is kept.
+Not here: what is stated (`pipeline.proofs`), where the key is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROOF_SCHEME: Final = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
 
 
 class ProofKey:
-    """Signs statements. The encryption key has no use yet but to complete the 130 bytes of the public key."""
+    """Signs statements. The encryption key is unused; it completes the 130 bytes of the public key."""
 
     def __init__(self, scalars: bytes) -> None:
         encryption, signing = scalars[:PRIVATE_KEY_BYTES], scalars[PRIVATE_KEY_BYTES:]

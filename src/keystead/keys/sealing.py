@@ -1,7 +1,7 @@
 """Sealing at rest: AES-256-GCM under a data key of the organization, itself sealed under the master key.
 
-Pure, but for nonces from the operating system. Not here: where the master key is kept (`master_key`), what is
-sealed for whom (`signer`). Python cannot wipe memory: a key lives until it is collected.
+Pure, but for nonces from the operating system. Not here: where the master key is kept (`master_key`, `token_key`),
+the secrets that are sealed (`material`). Python cannot wipe memory: a key stays there until it is collected.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ _SCHEME = "keystead seal 1"
 
 
 class SealBroken(Exception):
-    """What is stored does not open: another key, another record, or changed bytes.
+    """A stored value does not open: another key, another record, or changed bytes.
 
-    A defect of the installation and no caller's mistake, so no ServiceError. The message names the record and
+    A defect of the installation and not a caller's mistake, so not a ServiceError. The message names the record and
     the key ids, never a secret.
     """
+
+
+class MasterKeyMissing(SealBroken):
+    """The value is sealed under another master key than this process has. The message names both."""
 
 
 class Purpose(StrEnum):
@@ -50,7 +54,7 @@ class Purpose(StrEnum):
 
 
 class SealContext(msgspec.Struct, frozen=True):
-    """Whose record a sealed value is, and what it is for. It opens in no other place.
+    """The record that a sealed value belongs to, and its purpose. It opens nowhere else.
 
     `organization_id` and `record_id` are empty for what belongs to the server as a whole.
     """
@@ -69,6 +73,7 @@ class _SealingKey:
     __slots__ = ("_aead", "_secret", "key_id")
 
     _key_id_label: ClassVar[bytes]
+    _other_key: ClassVar[type[SealBroken]] = SealBroken
 
     def __init__(self, secret: bytes) -> None:
         """Raises ValueError unless `secret` has 32 bytes."""
@@ -86,7 +91,7 @@ class _SealingKey:
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
         """Nonce (12 random bytes), ciphertext and tag (16 bytes) in one.
 
-        The nonce never comes from a seeded source: AES-GCM loses all secrecy once a nonce returns. Random ones
+        The nonce never comes from a seeded source: AES-GCM loses all secrecy once a nonce repeats. Random nonces
         are good for 2^32 values under one key (NIST SP 800-38D, 8.3).
         """
         nonce = os.urandom(_NONCE_BYTES)
@@ -96,7 +101,9 @@ class _SealingKey:
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
         """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context."""
         if sealed.key_id != self.key_id:
-            raise SealBroken(f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is at hand")
+            raise self._other_key(
+                f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is here"
+            )
         if len(sealed.ciphertext) < _NONCE_BYTES + _TAG_BYTES:
             raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
         nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
@@ -117,20 +124,26 @@ class DataKey(_SealingKey):
 
 
 class Master(ABC):
-    """What seals the data keys and the values of the server as a whole. It is kept outside the database.
+    """Seals the data keys and the values of the server as a whole. It is kept outside the database.
 
-    `key_id` names it and is safe to show: it stands beside everything that it sealed.
+    `key_id` identifies it and is safe to show: it is stored beside every value that it sealed.
     """
 
     __slots__ = ()
     key_id: str
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """The keys that this one opens: `key_id` first."""
+        return (self.key_id,)
 
     @abstractmethod
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed: ...
 
     @abstractmethod
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
-        """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context."""
+        """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context, and
+        MasterKeyMissing if another key did."""
 
     def seal_data_key(self, data_key: DataKey, organization_id: str) -> Sealed:
         return self.seal(data_key._secret, data_key_context(organization_id))
@@ -145,6 +158,7 @@ class MasterKey(_SealingKey, Master):
 
     __slots__ = ()
     _key_id_label = b"keystead master key id"
+    _other_key = MasterKeyMissing
 
     @classmethod
     def from_text(cls, text: str) -> MasterKey:
@@ -170,7 +184,7 @@ class MasterKey(_SealingKey, Master):
 
 
 class MasterKeys(Master):
-    """Several master keys, as while one takes the place of another: the first seals, each opens what it sealed."""
+    """Several master keys, while one replaces another: the first seals, each opens what it sealed."""
 
     __slots__ = ("_keys", "_sealing", "key_id")
 
@@ -179,20 +193,26 @@ class MasterKeys(Master):
         self._keys = {key.key_id: key for key in (*others, sealing)}
         self.key_id = sealing.key_id
 
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        return (self.key_id, *(key_id for key_id in self._keys if key_id != self.key_id))
+
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
         return self._sealing.seal(plaintext, context)
 
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
-        # A key that is not at hand is told by the sealing key, which names both.
-        return self._keys.get(sealed.key_id, self._sealing).open(sealed, context)
+        if sealed.key_id not in self._keys:
+            here = " and ".join(map(ascii, self.key_ids))
+            raise MasterKeyMissing(f"sealed {context}: it is under key {sealed.key_id!a}, and {here} are here")
+        return self._keys[sealed.key_id].open(sealed, context)
 
 
 def data_key_context(organization_id: str) -> SealContext:
-    """Where the data key of an organization belongs."""
+    """The context of an organization's data key."""
     return SealContext(Purpose.DATA_KEY, organization_id=organization_id, record_id=organization_id)
 
 
 def associated_data(key_id: str, context: SealContext) -> bytes:
-    """Each part behind its length in four bytes, so that no two contexts share an encoding."""
+    """Each part preceded by its length in four bytes, so that no two contexts share an encoding."""
     parts = (_SCHEME, key_id, context.organization_id, context.record_id, context.purpose)
     return b"".join([len(part).to_bytes(4) + part for part in map(str.encode, parts)])

@@ -26,6 +26,7 @@ from keystead.api.errors import Internal, InvalidRequest
 from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.taproot import taproot_public_key, taproot_tweak
+from keystead.keys.steps import Steps, complete
 from keystead.primitives import secp256k1
 from keystead.primitives.secp256k1 import PUBLIC_KEYS_KEPT
 
@@ -49,7 +50,19 @@ def sign(
     *,
     public_key: bytes,
 ) -> tuple[Signature, ...]:
-    """One signature per message, in their order, under the 32 bytes of `private_key`.
+    """As `signatures`, without interruption."""
+    return complete(signatures(curve, private_key, scheme, messages, public_key=public_key))
+
+
+def signatures(
+    curve: Curve,
+    private_key: bytes,
+    scheme: SignatureScheme,
+    messages: Sequence[bytes],
+    *,
+    public_key: bytes,
+) -> Steps[tuple[Signature, ...]]:
+    """One signature per message, in their order, under the 32 bytes of `private_key`; one step per signature.
 
     `public_key` is what each must verify under: 33 or 65 bytes of SEC 1, or the 32 of ed25519.
 
@@ -61,8 +74,11 @@ def sign(
         raise InvalidRequest(f"a key of {curve} cannot sign with the scheme {scheme}")
     if scheme is not SignatureScheme.ED25519 and (odd := [m for m in messages if len(m) != _HALF]):
         raise InvalidRequest(f"a digest to sign has {_HALF} bytes, not {len(odd[0])}")
-    signer = signer_of(private_key, public_key)
-    return tuple(signer(message) for message in messages)
+    signer, signed = signer_of(private_key, public_key), []
+    for message in messages:
+        signed.append(signer(message))
+        yield
+    return tuple(signed)
 
 
 def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:

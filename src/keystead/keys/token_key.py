@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from keystead.api.errors import Unavailable
 from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import TokenKeyName
-from keystead.keys.sealing import Master, Purpose, SealBroken, SealContext, associated_data
+from keystead.keys.sealing import Master, MasterKeyMissing, Purpose, SealBroken, SealContext, associated_data
 from keystead.pipeline.ports import Sealed
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ class TokenKey(Master):
 
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
         if sealed.key_id != self.key_id:
-            raise SealBroken(f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is at hand")
+            raise MasterKeyMissing(
+                f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is here"
+            )
         nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
         if len(body) < _TAG_BITS // 8:
             raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")

@@ -15,7 +15,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, ShortText
-from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
+from keystead.api.records import Activity, ActivityResponse, AppProof, User, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import Activity as RecordedActivity
@@ -38,9 +38,9 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
 
 
 async def shown(reading: Reading, activity: RecordedActivity, submission: Submission | None = None) -> Activity:
-    """The activity as its reader sees it, who has perhaps just sent `submission`.
+    """The activity as this reader sees it. `submission`: the request just sent, if the reader sent one.
 
-    A parent's user reads a sub-organization's and votes on none.
+    A parent's user reads a sub-organization's activities and votes on none of them.
     """
     user_id, open_activities = reading.caller.user.user_id, reading.open_activities
     activity = open_activities.now(activity)
@@ -53,7 +53,7 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
 
 
 PAGE_BYTES_MAX = 1_048_576
-"""A page of activities ends before the activity that would bring its requests, votes and results beyond this."""
+"""A page of activities ends before the activity whose request, votes and result would make it larger than this."""
 
 READ_AT_ONCE = 10
 """Activities that are read from the database together."""
@@ -77,7 +77,7 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
     shown_activities = []
     for activity in await _page(reading, request):
         shown_activities.append(await shown(reading, activity))
-        await asyncio.sleep(0)  # what this reader may vote on is decided for each: others have their turn between
+        await asyncio.sleep(0)  # deciding what this reader may vote on takes time: other requests run in between
     return ListActivitiesResponse(activities=tuple(shown_activities))
 
 
@@ -118,10 +118,15 @@ def recorded_bytes(activity: RecordedActivity) -> int:
     """Bytes of what makes an activity large: its request, what its voters signed, its result, its proofs."""
     return (
         len(activity.request)
-        + sum(len(vote.message) for vote in activity.votes)
+        + sum(len(vote.message) + _mfa_bytes(vote.user) for vote in activity.votes)
         + sum(len(result) for result in activity.result.values())
         + sum(len(proof.proof_payload) for proof in activity.app_proofs)
     )
+
+
+def _mfa_bytes(voter: User) -> int:
+    """Of the records of a voter, MFA policies alone hold long texts."""
+    return sum(len(policy.condition) + len(policy.notes or "") for policy in voter.mfa_policies)
 
 
 class ListAppProofsRequest(QueryRequest, frozen=True):
@@ -134,7 +139,7 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 @query()
 async def list_app_proofs(reading: Reading, request: ListAppProofsRequest) -> ListAppProofsResponse:
-    """The app proofs that were asked for with an activity."""
+    """The app proofs of an activity that was submitted with `generateAppProofs`."""
     activity = await reading.store.activity(reading.organization.id, request.activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, Asked, QueryRequest, upgraded_api_key
+from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, RequestStruct, upgraded_api_key
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
@@ -22,19 +22,19 @@ from keystead.organizations.credentials import (
 from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
 from keystead.organizations.users import check_held, user_named, users_asked_for
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""
 
 
-class CreateApiKeysIntentV2(Asked, frozen=True):
+class CreateApiKeysIntentV2(RequestStruct, frozen=True):
     api_keys: Annotated[tuple[ApiKeyParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateApiKeysIntent(Asked, frozen=True):
+class CreateApiKeysIntent(RequestStruct, frozen=True):
     api_keys: Annotated[tuple[ApiKeyParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
@@ -51,18 +51,18 @@ def _owner(intent: CreateApiKeysIntentV2) -> str:
     return intent.user_id
 
 
-async def _held_by_siblings(gathering: Gathering, intent: CreateApiKeysIntentV2) -> HeldBySiblings:
-    return await held_by_siblings(gathering, api_keys=intent.api_keys)
+async def _held_by_siblings(source: ContextSource, intent: CreateApiKeysIntentV2) -> HeldBySiblings:
+    return await held_by_siblings(source, api_keys=intent.api_keys)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
     owner=_owner,
-    gather=_held_by_siblings,
+    load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
 )
 def create_api_keys(
-    execution: Informed[HeldBySiblings], intent: CreateApiKeysIntentV2
+    execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2
 ) -> Outcome[CreateApiKeysResult]:
     """Give a user more keys to stamp with."""
     user = user_named(execution.organization, intent.user_id)
@@ -72,7 +72,7 @@ def create_api_keys(
         for index, params in enumerate(intent.api_keys)
     ]
     check_public_keys_free(execution.organization, keys)
-    check_not_held_by_siblings(execution.gathered, [key.credential.public_key for key in keys])
+    check_not_held_by_siblings(execution.context, [key.credential.public_key for key in keys])
     held = with_api_keys(user.api_keys, keys, execution.limits, execution.now_ms)
     return Outcome(
         result=CreateApiKeysResult(api_key_ids=tuple(key.api_key_id for key in keys)),
@@ -80,7 +80,7 @@ def create_api_keys(
     )
 
 
-class DeleteApiKeysIntent(Asked, frozen=True):
+class DeleteApiKeysIntent(RequestStruct, frozen=True):
     user_id: Uuid
     api_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -119,7 +119,7 @@ class GetApiKeyResponse(Wire, frozen=True):
 @query()
 def get_api_key(reading: Reading, request: GetApiKeyRequest) -> GetApiKeyResponse:
     """One API key."""
-    for _, api_key in reading.organization.api_key_holders.values():
+    for _, api_key in reading.organization.users.by_public_key.values():
         if api_key.api_key_id == request.api_key_id:
             return GetApiKeyResponse(api_key=api_key)
     raise NotFound(f"unable to find API key {request.api_key_id} in organization {reading.organization.id}")

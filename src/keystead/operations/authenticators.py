@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
-    Asked,
     AuthenticatorParams,
     AuthenticatorParamsV2,
     QueryRequest,
+    RequestStruct,
     upgraded_authenticator,
 )
 from keystead.api.records import Authenticator, Timestamp, Wire
@@ -26,21 +26,22 @@ from keystead.organizations.credentials import (
     with_authenticators,
 )
 from keystead.organizations.governance import check_still_credentialed
-from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.users import check_held, user_named
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
 
 
-class CreateAuthenticatorsIntentV2(Asked, frozen=True):
+class CreateAuthenticatorsIntentV2(RequestStruct, frozen=True):
     authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateAuthenticatorsIntent(Asked, frozen=True):
+class CreateAuthenticatorsIntent(RequestStruct, frozen=True):
     authenticators: Annotated[tuple[AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
@@ -59,18 +60,18 @@ def _owner(intent: CreateAuthenticatorsIntentV2) -> str:
     return intent.user_id
 
 
-async def _held_by_siblings(gathering: Gathering, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
-    return await held_by_siblings(gathering, authenticators=intent.authenticators)
+async def _held_by_siblings(source: ContextSource, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
+    return await held_by_siblings(source, authenticators=intent.authenticators)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     owner=_owner,
-    gather=_held_by_siblings,
+    load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
 )
 def create_authenticators(
-    execution: Informed[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
+    execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
 ) -> Outcome[CreateAuthenticatorsResult]:
     """Give a user more passkeys, each with its attestation."""
     user = user_named(execution.organization, intent.user_id)
@@ -81,7 +82,7 @@ def create_authenticators(
     ]
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
-    check_not_held_by_siblings(execution.gathered, [one.credential_id for one in added])
+    check_not_held_by_siblings(execution.context, [one.credential_id for one in added])
     held = with_authenticators(user.authenticators, added, execution.limits)
     return Outcome(
         result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),
@@ -103,7 +104,7 @@ class GetAuthenticatorResponse(Wire, frozen=True):
 @query()
 def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> GetAuthenticatorResponse:
     """One authenticator."""
-    authenticator = reading.organization.authenticators.get(request.authenticator_id)
+    authenticator = reading.organization.users.authenticators.get(request.authenticator_id)
     if authenticator is None:
         raise NotFound(
             f"unable to find authenticator {request.authenticator_id} in organization {reading.organization.id}"
@@ -111,7 +112,7 @@ def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> Get
     return GetAuthenticatorResponse(authenticator=authenticator)
 
 
-class DeleteAuthenticatorsIntent(Asked, frozen=True):
+class DeleteAuthenticatorsIntent(RequestStruct, frozen=True):
     user_id: Uuid
     authenticator_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 

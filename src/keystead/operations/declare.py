@@ -1,4 +1,4 @@
-"""How an operation is declared: a decorated function, whose types say what it takes and gives.
+"""How an operation is declared: a decorated function; its type hints are the request and the answer.
 
 Here: `query`, `activity`, and the catalogue that they fill. Not here: any operation.
 A function's name is its path; the first line of its docstring is its documentation.
@@ -7,6 +7,7 @@ A function's name is its path; the first line of its docstring is its documentat
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
@@ -16,21 +17,21 @@ import msgspec
 from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import (
     ActivityOperation,
     Execution,
-    Gather,
-    Informed,
+    ExecutionWith,
     IntentVersion,
+    LoadContext,
     OidcTokens,
+    Precondition,
     Resources,
-    Standing,
 )
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -69,7 +70,7 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
 
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
-OlderT = TypeVar("OlderT", bound=Asked)
+OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
 def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[Declared], Declared]:
@@ -99,14 +100,14 @@ class Older(msgspec.Struct, frozen=True):
     """An older version of an activity type, still accepted."""
 
     activity_type: str
-    upgrade: Callable[[Any], Asked]
+    upgrade: Callable[[Any], RequestStruct]
     result_key: str | None
     result: Callable[[Any], Wire] | None
 
 
 def older(
     activity_type: str,
-    upgrade: Callable[[OlderT], Asked],
+    upgrade: Callable[[OlderT], RequestStruct],
     *,
     result_key: str | None = None,
     result: Callable[[Any], Wire] | None = None,
@@ -123,25 +124,26 @@ def activity(
     activity_type: str,
     *,
     owner: Callable[[Any], str] | None = None,
-    casts: VoteSelection | None = None,
+    vote: VoteSelection | None = None,
     accepts: tuple[Older, ...] = (),
-    gather: Gather | None = None,
+    load_context: LoadContext | None = None,
     resources: Resources | None = None,
-    standing: Standing | None = None,
+    precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
-    With `gather`, a coroutine (Gathering, intent) -> T, the function takes Informed[T] in place of Execution.
-    `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `gather`.
-    `standing` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
-    `oidc_tokens` is a function of the intent: its ID tokens by field. What they prove, `execution.identities` has.
+    With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
+    Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
+    `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that
+    raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they
+    prove.
     """
 
     def declare(execute: Declared) -> Declared:
         execution, intent, outcome = _signature(execute)
-        _check_informed(execution, intent, gather, resources)
+        _check_signatures(execution, intent, load_context, resources)
         (result,) = typing.get_args(outcome)
         current = IntentVersion(
             activity_type=activity_type,
@@ -165,10 +167,10 @@ def activity(
                 result=result,
                 execute=execute,
                 owner=owner,
-                casts=casts,
-                gather=gather,
+                vote=vote,
+                load_context=load_context,
                 resources=resources,
-                standing=standing,
+                precondition=precondition,
                 oidc_tokens=oidc_tokens,
                 changes_organization=changes_organization,
             )
@@ -192,21 +194,25 @@ def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
     )
 
 
-def _check_informed(execution: Any, intent: Any, gather: Gather | None, resources: Resources | None) -> None:
-    """Raise TypeError unless what is gathered is what execution and resources take, for the intent they take."""
-    gathered: Any = type(None)
+def _check_signatures(
+    execution: Any, intent: Any, load_context: LoadContext | None, resources: Resources | None
+) -> None:
+    """Raise TypeError unless the execution and `resources` take the intent and what `load_context` gives."""
+    context: Any = type(None)
     expected: Any = Execution
-    if gather is not None:
-        place, asked, gathered = _signature(gather)
-        expected = Informed[gathered]
-        if (place, asked) != (Gathering, intent):
-            raise TypeError(f"{gather.__name__} takes (Gathering, {intent.__name__}), not ({place}, {asked})")
+    if load_context is not None:
+        place, asked, context = _signature(load_context)
+        expected = ExecutionWith[context]
+        if (place, asked) != (ContextSource, intent):
+            raise TypeError(
+                f"{load_context.__name__} takes (ContextSource, {intent.__name__}), not ({place}, {asked})"
+            )
     if execution != expected:
         raise TypeError(f"an execution of {intent.__name__} takes {expected}, not {execution}")
     if resources is not None:
         takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
-        if takes != [Organization, intent, gathered]:
-            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {gathered}), not {takes}")
+        if takes != [Organization, intent, context]:
+            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
@@ -218,5 +224,7 @@ def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
 
 def _summary(function: Callable[..., Any]) -> str:
     if not function.__doc__:
+        if sys.flags.optimize >= 2:  # python -OO strips docstrings
+            return ""
         raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
     return function.__doc__.strip().splitlines()[0]

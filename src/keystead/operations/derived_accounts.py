@@ -9,7 +9,7 @@ from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.parameters import WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount
 from keystead.chains.addresses.formats import caip2_prefix, require_encodable
-from keystead.chains.paths import comparison_form
+from keystead.chains.paths import check_total_depth, comparison_form
 from keystead.pipeline.ports import AccountRequest, DerivedAccount
 
 ACCOUNTS_AT_ONCE = 1_000
@@ -52,7 +52,9 @@ def account_record(
 
 
 def checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
-    """The normalized path of each account. Raises InvalidRequest if two would be the same account."""
+    """The normalized path of each account. Raises InvalidRequest if two would be the same account, or all are too
+    much for one request."""
+    check_total_depth([params.path for params in accounts])
     seen: dict[tuple[str, ...], int] = {}
     paths = []
     for index, params in enumerate(accounts):

@@ -1,6 +1,6 @@
-"""Taking wallets and keys out: sealed to a key of the caller's, in a bundle that the server signs.
+"""Exporting wallets and keys: encrypted to a key of the caller's, in a bundle that the server signs.
 
-An export is an activity that runs once: its bundle stays in its result, and is of use to nobody else.
+An export runs once: its bundle stays in the activity's result, and only the caller's key opens it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, ShortText
+from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
 from keystead.chains.bundle_texts import read_target
 from keystead.chains.paths import comparison_form
@@ -24,8 +24,8 @@ from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.wallets import private_key_named, wallet_named
-from keystead.pipeline.activity import Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Sealed
 from keystead.policies.request import ResourceKeywords
 
@@ -35,7 +35,7 @@ TargetPublicKey = Annotated[str, Meta(max_length=200)]
 """A P-256 public key in hex: 65 bytes uncompressed, or 33 compressed."""
 
 
-class ExportWalletIntent(Asked, frozen=True):
+class ExportWalletIntent(RequestStruct, frozen=True):
     """`language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed."""
 
     wallet_id: Uuid
@@ -50,16 +50,18 @@ class ExportWalletResult(Wire, frozen=True):
     export_bundle: str
 
 
-async def _sealed_mnemonic(gathering: Gathering, intent: ExportWalletIntent) -> Sealed:
-    return await sealed_mnemonic(gathering, wallet_named(gathering.organization, intent.wallet_id))
+async def _sealed_mnemonic(source: ContextSource, intent: ExportWalletIntent) -> Sealed:
+    return await sealed_mnemonic(source, wallet_named(source.organization, intent.wallet_id))
 
 
 def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> ResourceKeywords:
     return ResourceKeywords({"wallet": wallet_facts(organization.wallets[intent.wallet_id])})
 
 
-@activity("ACTIVITY_TYPE_EXPORT_WALLET", gather=_sealed_mnemonic, resources=_wallet_keyword)
-async def export_wallet(execution: Informed[Sealed], intent: ExportWalletIntent) -> Outcome[ExportWalletResult]:
+@activity("ACTIVITY_TYPE_EXPORT_WALLET", load_context=_sealed_mnemonic, resources=_wallet_keyword)
+async def export_wallet(
+    execution: ExecutionWith[Sealed], intent: ExportWalletIntent
+) -> Outcome[ExportWalletResult]:
     """Take a wallet's mnemonic out, sealed to the target key."""
     organization = execution.organization
     wallet = wallet_named(organization, intent.wallet_id)
@@ -67,7 +69,7 @@ async def export_wallet(execution: Informed[Sealed], intent: ExportWalletIntent)
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         wallet_id=wallet.wallet_id,
-        sealed_mnemonic=execution.gathered,
+        sealed_mnemonic=execution.context,
         language=intent.language or MnemonicLanguage.ENGLISH,
         target=_target(intent.target_public_key),
     )
@@ -77,7 +79,7 @@ async def export_wallet(execution: Informed[Sealed], intent: ExportWalletIntent)
     )
 
 
-class ExportWalletAccountIntent(Asked, frozen=True):
+class ExportWalletAccountIntent(RequestStruct, frozen=True):
     address: ShortText
     target_public_key: TargetPublicKey
 
@@ -94,13 +96,13 @@ class AccountToExport(msgspec.Struct, frozen=True):
     sealed_mnemonic: Sealed
 
 
-async def _account_to_export(gathering: Gathering, intent: ExportWalletAccountIntent) -> AccountToExport:
-    organization = gathering.organization
-    found = await gathering.store.account_with_address(organization.id, intent.address)
+async def _account_to_export(source: ContextSource, intent: ExportWalletAccountIntent) -> AccountToExport:
+    organization = source.organization
+    found = await source.store.account_with_address(organization.id, intent.address)
     if found is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
     wallet = wallet_named(organization, found.account.wallet_id)
-    return AccountToExport(found, await sealed_mnemonic(gathering, wallet))
+    return AccountToExport(found, await sealed_mnemonic(source, wallet))
 
 
 def _account_keywords(
@@ -115,12 +117,12 @@ def _account_keywords(
     )
 
 
-@activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", gather=_account_to_export, resources=_account_keywords)
+@activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", load_context=_account_to_export, resources=_account_keywords)
 async def export_wallet_account(
-    execution: Informed[AccountToExport], intent: ExportWalletAccountIntent
+    execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
 ) -> Outcome[ExportWalletAccountResult]:
     """Take the private key of a wallet account out, sealed to the target key."""
-    organization, found = execution.organization, execution.gathered
+    organization, found = execution.organization, execution.context
     account = found.stored.account
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
@@ -131,7 +133,7 @@ async def export_wallet_account(
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
     if found.stored.exported:
         return Outcome(result=result)
-    # The wallet is put, too: whoever renames or deletes the account at the same moment and this exclude each other.
+    # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = wallet_named(organization, account.wallet_id)
     path = comparison_form(account.curve, account.path)
     return Outcome(
@@ -141,7 +143,7 @@ async def export_wallet_account(
     )
 
 
-class ExportPrivateKeyIntent(Asked, frozen=True):
+class ExportPrivateKeyIntent(RequestStruct, frozen=True):
     private_key_id: Uuid
     target_public_key: TargetPublicKey
 
@@ -153,17 +155,17 @@ class ExportPrivateKeyResult(Wire, frozen=True):
     export_bundle: str
 
 
-async def _sealed_private_key(gathering: Gathering, intent: ExportPrivateKeyIntent) -> Sealed:
-    return await sealed_private_key(gathering, private_key_named(gathering.organization, intent.private_key_id))
+async def _sealed_private_key(source: ContextSource, intent: ExportPrivateKeyIntent) -> Sealed:
+    return await sealed_private_key(source, private_key_named(source.organization, intent.private_key_id))
 
 
 def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed) -> ResourceKeywords:
     return ResourceKeywords({"private_key": private_key_facts(organization.private_keys[intent.private_key_id])})
 
 
-@activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", gather=_sealed_private_key, resources=_private_key_keyword)
+@activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", load_context=_sealed_private_key, resources=_private_key_keyword)
 async def export_private_key(
-    execution: Informed[Sealed], intent: ExportPrivateKeyIntent
+    execution: ExecutionWith[Sealed], intent: ExportPrivateKeyIntent
 ) -> Outcome[ExportPrivateKeyResult]:
     """Take a private key out, sealed to the target key."""
     organization = execution.organization
@@ -171,7 +173,7 @@ async def export_private_key(
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=standalone_key(private_key, execution.gathered),
+        key=standalone_key(private_key, execution.context),
         target=_target(intent.target_public_key),
     )
     return Outcome(

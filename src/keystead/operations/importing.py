@@ -1,4 +1,4 @@
-"""Bringing wallets and private keys in: the key to seal one to, and what comes back sealed to it."""
+"""Importing wallets and private keys: the key to encrypt one to, and the import of what was encrypted to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, WalletAccountParams
+from keystead.api.parameters import RequestStruct, WalletAccountParams
 from keystead.api.records import PrivateKeyAddress, Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
@@ -19,9 +19,9 @@ from keystead.operations.private_keys import check_formats, private_key_record
 from keystead.operations.wallets import check_new_wallet, keep_wallet
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import ImportKind, ImportTarget, Put, Remove
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.ports import ClientMessage
 
@@ -29,7 +29,7 @@ EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
 """JSON text: what the caller sealed to an import target."""
 
 
-class InitImportWalletIntent(Asked, frozen=True):
+class InitImportWalletIntent(RequestStruct, frozen=True):
     user_id: Uuid
 
 
@@ -39,7 +39,7 @@ class InitImportWalletResult(Wire, frozen=True):
     import_bundle: str
 
 
-class InitImportPrivateKeyIntent(Asked, frozen=True):
+class InitImportPrivateKeyIntent(RequestStruct, frozen=True):
     user_id: Uuid
 
 
@@ -55,7 +55,7 @@ class _Own(Protocol):
 
 
 def by_oneself(submitter_id: str, intent: _Own) -> None:
-    """A standing rule, whatever policies say: nobody imports in another's name."""
+    """A rule that no policy overrides: a user imports in the own name only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -63,7 +63,7 @@ def by_oneself(submitter_id: str, intent: _Own) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=by_oneself)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> Outcome[InitImportWalletResult]:
@@ -72,7 +72,7 @@ async def init_import_wallet(
     return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> Outcome[InitImportPrivateKeyResult]:
@@ -96,7 +96,7 @@ async def _begun(execution: Execution, kind: ImportKind, user_id: str) -> tuple[
     return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
 
 
-class ImportWalletIntent(Asked, frozen=True):
+class ImportWalletIntent(RequestStruct, frozen=True):
     user_id: Uuid
     wallet_name: Label
     encrypted_bundle: EncryptedBundle
@@ -108,7 +108,7 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=by_oneself)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
@@ -135,7 +135,7 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Out
     )
 
 
-class ImportPrivateKeyIntent(Asked, frozen=True):
+class ImportPrivateKeyIntent(RequestStruct, frozen=True):
     user_id: Uuid
     private_key_name: Label
     encrypted_bundle: EncryptedBundle
@@ -148,18 +148,15 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", standing=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=by_oneself)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> Outcome[ImportPrivateKeyResult]:
     """Keep the private key that the caller sealed to an import target."""
     organization = execution.organization
-    check_room(len(organization.private_keys), 1, execution.limits.private_keys, "private keys")
-    check_unique(
-        intent.private_key_name,
-        ((key.private_key_name, key.private_key_id) for key in organization.private_keys.values()),
-        "parameters.privateKeyName",
-    )
+    organization.private_keys.check_room(1, execution.limits)
+    taken = organization.private_keys.labels()
+    PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
     made = await execution.signer.import_private_key(

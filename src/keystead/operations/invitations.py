@@ -10,18 +10,18 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AccessType, TagType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, ShortText
+from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Invitation, Put, Remove
+from keystead.organizations.kinds.invitations import Invitation
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class InvitationParams(Asked, frozen=True):
+class InvitationParams(RequestStruct, frozen=True):
     receiver_user_name: Label
     receiver_user_email: ShortText
     receiver_user_tags: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -29,7 +29,7 @@ class InvitationParams(Asked, frozen=True):
     sender_user_id: Uuid
 
 
-class CreateInvitationsIntent(Asked, frozen=True):
+class CreateInvitationsIntent(RequestStruct, frozen=True):
     invitations: Annotated[tuple[InvitationParams, ...], Meta(min_length=1, max_length=100)]
 
 
@@ -41,7 +41,7 @@ class CreateInvitationsResult(Wire, frozen=True):
 def create_invitations(execution: Execution, intent: CreateInvitationsIntent) -> Outcome[CreateInvitationsResult]:
     """Record invitations. Nothing is sent."""
     organization = execution.organization
-    check_room(len(organization.invitations), len(intent.invitations), execution.limits.invitations, "invitations")
+    organization.invitations.check_room(len(intent.invitations), execution.limits)
     invitations = [
         _new_invitation(execution, params, f"parameters.invitations[{index}]")
         for index, params in enumerate(intent.invitations)
@@ -66,7 +66,7 @@ def _new_invitation(execution: Execution, params: InvitationParams, field: str) 
     )
 
 
-class DeleteInvitationIntent(Asked, frozen=True):
+class DeleteInvitationIntent(RequestStruct, frozen=True):
     invitation_id: Uuid
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest, RequiredAuthenticationMethodParams
+from keystead.api.parameters import QueryRequest, RequestStruct, RequiredAuthenticationMethodParams
 from keystead.api.records import (
     AuthenticationMethod,
     MfaPolicy,
@@ -21,6 +21,7 @@ from keystead.api.records import (
     Wire,
 )
 from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.kinds.users import MFA_POLICIES
 from keystead.organizations.limits import check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
@@ -30,7 +31,7 @@ from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
 
-class CreateMfaPolicyIntent(Asked, frozen=True):
+class CreateMfaPolicyIntent(RequestStruct, frozen=True):
     """`order`: the policy of the lowest order whose condition holds is the one enforced."""
 
     user_id: Uuid
@@ -51,7 +52,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
-    check_room(len(user.mfa_policies), 1, execution.limits.mfa_policies_per_user, "MFA policies of one user")
+    check_room(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
     policy = MfaPolicy(
@@ -70,7 +71,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     )
 
 
-class UpdateMfaPolicyIntent(Asked, frozen=True):
+class UpdateMfaPolicyIntent(RequestStruct, frozen=True):
     """What is absent stays."""
 
     user_id: Uuid
@@ -115,7 +116,7 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
     )
 
 
-class DeleteMfaPolicyIntent(Asked, frozen=True):
+class DeleteMfaPolicyIntent(RequestStruct, frozen=True):
     user_id: Uuid
     mfa_policy_id: Uuid
 

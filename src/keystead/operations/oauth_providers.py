@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
-    Asked,
     OauthProviderParams,
     OauthProviderParamsV2,
     QueryRequest,
+    RequestStruct,
     upgraded_oauth_provider,
 )
 from keystead.api.records import OauthProvider, Timestamp, Wire
@@ -34,12 +34,12 @@ AT_ONCE = 10
 _FIELD = "parameters.oauthProviders"
 
 
-class CreateOauthProvidersIntentV2(Asked, frozen=True):
+class CreateOauthProvidersIntentV2(RequestStruct, frozen=True):
     user_id: Uuid
     oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
-class CreateOauthProvidersIntent(Asked, frozen=True):
+class CreateOauthProvidersIntent(RequestStruct, frozen=True):
     user_id: Uuid
     oauth_providers: Annotated[tuple[OauthProviderParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -83,7 +83,7 @@ def create_oauth_providers(
     )
 
 
-class DeleteOauthProvidersIntent(Asked, frozen=True):
+class DeleteOauthProvidersIntent(RequestStruct, frozen=True):
     user_id: Uuid
     provider_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 

@@ -10,11 +10,11 @@ from keystead.api.parameters import QueryRequest
 from keystead.api.records import Policy, PrivateKey, Tag, Timestamp, User, Wallet, Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.organizations import Feature, Quorum
-from keystead.organizations.organization import Invitation
+from keystead.organizations.kinds.invitations import Invitation
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation as the wire has it. `status` is always that of one that was made: none can be accepted here."""
+    """An invitation as the wire has it. `status` is always CREATED: this server has no way to accept one."""
 
     invitation_id: str
     receiver_user_name: str
@@ -65,21 +65,21 @@ def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganiza
         organization_data=OrganizationData(
             organization_id=organization.id,
             name=profile.name,
-            users=tuple(organization.users_in_order()),
-            policies=tuple(organization.policies_in_order()),
-            private_keys=tuple(organization.private_keys_in_order()),
+            users=tuple(organization.users.in_order()),
+            policies=tuple(organization.policies.in_order()),
+            private_keys=tuple(organization.private_keys.in_order()),
             invitations=tuple(
                 _invitation(organization.invitations[each]) for each in sorted(organization.invitations)
             ),
-            tags=tuple(organization.tags_in_order()),
+            tags=tuple(organization.tags.in_order()),
             root_quorum=Quorum(threshold=profile.root_quorum.threshold, user_ids=profile.root_quorum.user_ids),
             features=tuple(Feature(name=name, value=value) for name, value in profile.features.items()),
-            wallets=tuple(organization.wallets_in_order()),
+            wallets=tuple(organization.wallets.in_order()),
             smart_contract_interface_references=tuple(
                 SmartContractInterfaceReference(
                     smart_contract_interface_id=interface.id, smart_contract_address=interface.address
                 )
-                for interface in organization.contract_interfaces_in_order()
+                for interface in organization.contract_interfaces.in_order()
             ),
         )
     )

@@ -12,19 +12,20 @@ from keystead.api.decoding import Label
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature
 from keystead.organizations.governance import new_quorum
-from keystead.organizations.organization import Profile, Put
+from keystead.organizations.kinds.profile import Profile
+from keystead.organizations.organization import Put, apply
 from keystead.organizations.users import check_credential
 from keystead.pipeline.activity import Execution, Outcome
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
 
-class UpdateOrganizationNameIntent(Asked, frozen=True):
+class UpdateOrganizationNameIntent(RequestStruct, frozen=True):
     organization_name: Label
 
 
@@ -47,7 +48,7 @@ def update_organization_name(
     )
 
 
-class UpdateRootQuorumIntent(Asked, frozen=True):
+class UpdateRootQuorumIntent(RequestStruct, frozen=True):
     threshold: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
     user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -68,7 +69,7 @@ def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> 
     )
 
 
-class SetOrganizationFeatureIntent(Asked, frozen=True):
+class SetOrganizationFeatureIntent(RequestStruct, frozen=True):
     name: FeatureName
     value: Annotated[str, Meta(max_length=4096)] | None = None
 
@@ -97,7 +98,7 @@ def set_organization_feature(
     )
 
 
-class RemoveOrganizationFeatureIntent(Asked, frozen=True):
+class RemoveOrganizationFeatureIntent(RequestStruct, frozen=True):
     name: FeatureName
 
 
@@ -115,8 +116,9 @@ def remove_organization_feature(
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")
     features = {name: value for name, value in organization.profile.features.items() if name != intent.name}
     profile: Profile = replace(organization.profile, features=features)
-    for user in organization.users_in_order():
-        check_credential(user, replace(organization, profile=profile), "parameters.name")
+    after = apply(organization, [Put(profile)], organization.version)
+    for user in organization.users.in_order():
+        check_credential(user, after, "parameters.name")
     return Outcome(result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),))
 
 

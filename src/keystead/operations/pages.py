@@ -11,7 +11,7 @@ LIMIT_MAX = 100
 
 
 def page_of(options: Pagination | None) -> Page:
-    """Raises InvalidRequest for a limit outside 1 to 100, or for both cursors. An empty cursor is none."""
+    """Raises InvalidRequest for a limit outside 1 to 100, or for both cursors. An empty cursor counts as absent."""
     if options is None:
         return Page(DEFAULT_LIMIT)
     text = options.limit or str(DEFAULT_LIMIT)

@@ -11,11 +11,10 @@ from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.enums import Effect
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import check_policy
@@ -26,7 +25,7 @@ AT_ONCE = 100
 Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
-class CreatePolicyIntentV3(Asked, frozen=True):
+class CreatePolicyIntentV3(RequestStruct, frozen=True):
     """An expression that is absent or empty says nothing, which is true."""
 
     policy_name: Label
@@ -48,7 +47,7 @@ def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome
     return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
-class CreatePoliciesIntent(Asked, frozen=True):
+class CreatePoliciesIntent(RequestStruct, frozen=True):
     policies: Annotated[tuple[CreatePolicyIntentV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -68,12 +67,12 @@ def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outco
 
 def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
-    check_room(len(organization.policies), len(asked), execution.limits.policies, "policies")
+    organization.policies.check_room(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
-    taken = {policy.policy_name: policy.policy_id for policy in organization.policies.values()}
+    taken = organization.policies.labels()
     policies = []
     for intent in asked:
-        check_unique(intent.policy_name, taken.items(), f"{field}.policyName", "policy label")
+        Policies.check_label(intent.policy_name, taken, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -91,7 +90,7 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
     return policies
 
 
-class UpdatePolicyIntentV2(Asked, frozen=True):
+class UpdatePolicyIntentV2(RequestStruct, frozen=True):
     """What is absent stays; an empty expression is taken away."""
 
     policy_id: Uuid
@@ -103,7 +102,7 @@ class UpdatePolicyIntentV2(Asked, frozen=True):
     time: Expression | None = None
 
 
-class UpdatePolicyIntent(Asked, frozen=True):
+class UpdatePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
     policy_name: Label | None = None
     policy_effect: Effect | None = None
@@ -136,8 +135,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
     organization = execution.organization
     policy = _policy_named(organization, intent.policy_id)
     if intent.policy_name is not None and intent.policy_name != policy.policy_name:
-        taken = ((other.policy_name, other.policy_id) for other in organization.policies.values())
-        check_unique(intent.policy_name, taken, "parameters.policyName", "policy label")
+        Policies.check_label(intent.policy_name, organization.policies.labels(), "parameters.policyName")
     changed = replace(
         policy,
         policy_name=policy.policy_name if intent.policy_name is None else intent.policy_name,
@@ -152,7 +150,7 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
-class DeletePolicyIntent(Asked, frozen=True):
+class DeletePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
 
 
@@ -169,7 +167,7 @@ def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[D
     )
 
 
-class DeletePoliciesIntent(Asked, frozen=True):
+class DeletePoliciesIntent(RequestStruct, frozen=True):
     policy_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -214,7 +212,7 @@ class ListPoliciesResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
     """All policies of the organization."""
-    return ListPoliciesResponse(policies=tuple(reading.organization.policies_in_order()))
+    return ListPoliciesResponse(policies=tuple(reading.organization.policies.in_order()))
 
 
 def _policy_named(organization: Organization, policy_id: str) -> Policy:

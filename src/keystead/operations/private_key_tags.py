@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import PrivateKey, Tag, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.organization import Put, Remove
@@ -19,7 +19,7 @@ from keystead.organizations.wallets import private_key_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreatePrivateKeyTagIntent(Asked, frozen=True):
+class CreatePrivateKeyTagIntent(RequestStruct, frozen=True):
     private_key_tag_name: Label
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -57,7 +57,7 @@ def create_private_key_tag(
     )
 
 
-class UpdatePrivateKeyTagIntent(Asked, frozen=True):
+class UpdatePrivateKeyTagIntent(RequestStruct, frozen=True):
     private_key_tag_id: Uuid
     add_private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
     remove_private_key_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -98,7 +98,7 @@ def update_private_key_tag(
     )
 
 
-class DeletePrivateKeyTagsIntent(Asked, frozen=True):
+class DeletePrivateKeyTagsIntent(RequestStruct, frozen=True):
     private_key_tag_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=1000)]
 
 
@@ -119,7 +119,7 @@ def delete_private_key_tags(
     gone = tuple(dict.fromkeys(intent.private_key_tag_ids))
     for tag_id in gone:
         tag_named(organization, TagType.PRIVATE_KEY, tag_id)
-    tagged = [key for key in organization.private_keys_in_order() if not set(gone).isdisjoint(key.private_key_tags)]
+    tagged = [key for key in organization.private_keys.in_order() if not set(gone).isdisjoint(key.private_key_tags)]
     return Outcome(
         result=DeletePrivateKeyTagsResult(
             private_key_tag_ids=gone, private_key_ids=tuple(key.private_key_id for key in tagged)
@@ -147,7 +147,7 @@ class ListPrivateKeyTagsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_key_tags(reading: Reading, _: ListPrivateKeyTagsRequest) -> ListPrivateKeyTagsResponse:
     """All private key tags of the organization."""
-    tags = reading.organization.tags_in_order()
+    tags = reading.organization.tags.in_order()
     return ListPrivateKeyTagsResponse(
         private_key_tags=tuple(tag for tag in tags if tag.tag_type is TagType.PRIVATE_KEY)
     )

@@ -10,13 +10,12 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, NotSupported, QueryRequest
+from keystead.api.parameters import NotSupported, QueryRequest, RequestStruct
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
 from keystead.chains.addresses.formats import require_encodable
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, RemovedSecret, SealedSecret
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
+from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported, private_key_named
@@ -27,7 +26,7 @@ KEYS_AT_ONCE = 100
 """Most private keys that one request may make or delete."""
 
 
-class PrivateKeyParams(Asked, frozen=True):
+class PrivateKeyParams(RequestStruct, frozen=True):
     private_key_name: Label
     curve: Curve
     private_key_tags: Annotated[tuple[Uuid, ...], Meta(max_length=100)]
@@ -37,12 +36,12 @@ class PrivateKeyParams(Asked, frozen=True):
 PrivateKeysParams = Annotated[tuple[PrivateKeyParams, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
 
 
-class CreatePrivateKeysIntentV2(Asked, frozen=True):
+class CreatePrivateKeysIntentV2(RequestStruct, frozen=True):
     private_keys: PrivateKeysParams
     external_signer_pubkey: NotSupported | None = None
 
 
-class CreatePrivateKeysIntent(Asked, frozen=True):
+class CreatePrivateKeysIntent(RequestStruct, frozen=True):
     private_keys: PrivateKeysParams
 
 
@@ -75,18 +74,18 @@ async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
 ) -> Outcome[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
-    organization, asked = execution.organization, intent.private_keys
-    check_room(len(organization.private_keys), len(asked), execution.limits.private_keys, "private keys")
-    names = [(key.private_key_name, key.private_key_id) for key in organization.private_keys.values()]
-    for index, params in enumerate(asked):
+    organization, requested = execution.organization, intent.private_keys
+    organization.private_keys.check_room(len(requested), execution.limits)
+    taken = organization.private_keys.labels()
+    for index, params in enumerate(requested):
         field = f"parameters.privateKeys[{index}]"
-        check_unique(params.private_key_name, names, f"{field}.privateKeyName")
-        names.append((params.private_key_name, f"`{field}` too"))
+        PrivateKeys.check_label(params.private_key_name, taken, f"{field}.privateKeyName")
+        taken[params.private_key_name] = f"`{field}` too"
         check_tags(organization, TagType.PRIVATE_KEY, params.private_key_tags, f"{field}.privateKeyTags")
         check_formats(params.curve, params.address_formats, f"{field}.addressFormats")
     keys: list[PrivateKey] = []
     secrets: list[SealedSecret] = []
-    for params in asked:
+    for params in requested:
         private_key_id = execution.new_id()
         made = await execution.signer.create_private_key(
             organization_id=organization.id,
@@ -150,7 +149,7 @@ def private_key_record(
 
 
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
-    """Raise InvalidRequest, naming the field, if one is there twice or is none of the curve's."""
+    """Raise InvalidRequest, naming the field, if one is there twice or the curve does not have it."""
     if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
     for address_format in address_formats:
@@ -160,7 +159,7 @@ def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], fiel
             raise type(refused)(f"{refused.message} (field `{field}`)") from None
 
 
-class DeletePrivateKeysIntent(Asked, frozen=True):
+class DeletePrivateKeysIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each of them must have been exported."""
 
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
@@ -186,7 +185,7 @@ def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -
     return Outcome(
         result=DeletePrivateKeysResult(private_key_ids=gone),
         changes=tuple(Remove(PrivateKey, key_id) for key_id in gone),
-        attachments=tuple(RemovedSecret(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
+        attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
     )
 
 
@@ -215,4 +214,4 @@ class ListPrivateKeysResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_keys(reading: Reading, _: ListPrivateKeysRequest) -> ListPrivateKeysResponse:
     """All private keys of the organization: their public halves and their addresses."""
-    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys_in_order()))
+    return ListPrivateKeysResponse(private_keys=tuple(reading.organization.private_keys.in_order()))

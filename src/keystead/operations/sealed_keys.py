@@ -1,6 +1,6 @@
 """Keys as the signer takes them: sealed, and with the public key that they must turn out to have.
 
-Here: reading the sealed half while gathering. Not here: which key is meant (`signing_keys`, the operations).
+Here: reading the sealed half while source. Not here: which key is meant (`signing_keys`, the operations).
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 from keystead.api.errors import NotFound
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Sealed, StandaloneKey, WalletKey
 
 
-async def sealed_mnemonic(gathering: Gathering, wallet: Wallet) -> Sealed:
+async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
     """Raises NotFound if the wallet was deleted after this version of the organization."""
-    organization_id = gathering.organization.id
-    sealed = await gathering.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    organization_id = source.organization.id
+    sealed = await source.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
     if sealed is None:
         raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
     return sealed
 
 
-async def sealed_private_key(gathering: Gathering, key: PrivateKey) -> Sealed:
+async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
     """Raises NotFound if the key was deleted after this version of the organization."""
-    organization_id = gathering.organization.id
-    sealed = await gathering.store.sealed_secret(organization_id, key.private_key_id, PRIVATE_KEY_PURPOSE)
+    organization_id = source.organization.id
+    sealed = await source.store.sealed_secret(organization_id, key.private_key_id, PRIVATE_KEY_PURPOSE)
     if sealed is None:
         raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization_id}")
     return sealed

@@ -11,19 +11,19 @@ from collections.abc import Iterable
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
 from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
 from keystead.organizations.lookups import LookupKind
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.context import ContextSource
 
 HeldBySiblings = frozenset[str]
 """Public keys and credential ids that another sub-organization of the same parent holds."""
 
 
 async def held_by_siblings(
-    gathering: Gathering,
+    source: ContextSource,
     api_keys: Iterable[ApiKeyParamsV2] = (),
     authenticators: Iterable[AuthenticatorParamsV2] = (),
 ) -> HeldBySiblings:
     """The keys and credential ids among these that a sibling holds; none in an organization without a parent."""
-    organization = gathering.organization
+    organization = source.organization
     parent_id = organization.profile.parent_id
     if parent_id is None:
         return frozenset()
@@ -36,5 +36,5 @@ async def held_by_siblings(
     held: set[str] = set()
     for kind, values in asked.items():
         if values:
-            held.update(await gathering.store.held_by_siblings(parent_id, organization.id, kind, values))
+            held.update(await source.store.held_by_siblings(parent_id, organization.id, kind, values))
     return frozenset(held)

@@ -1,11 +1,12 @@
 """Signing: raw payloads, one or many, and transactions.
 
-What is signed is gathered, and so read whole, before the decision: policies see what the signature is over. A
+What is signed is context, and so read whole, before the decision: policies see what the signature is over. A
 signature changes nothing in the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -16,7 +17,7 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import HashFunction, PayloadEncoding, SmartContractInterfaceType, TransactionType
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, NotSupported
+from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.contract_interfaces import ContractInterface, read_interface
 from keystead.chains.parsers import parse_transaction
@@ -25,10 +26,13 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
-from keystead.organizations.organization import Organization, contract_key
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
+
+logger = logging.getLogger("keystead")
 
 PAYLOADS_AT_ONCE: Final = 1_000
 """Most payloads that one request may have signed."""
@@ -59,9 +63,9 @@ async def _signatures(
     )
 
 
-async def _payload_signatures(execution: Informed[ToSign]) -> tuple[Signature, ...]:
-    gathered = execution.gathered
-    return await _signatures(execution, gathered.named, gathered.scheme, gathered.messages)
+async def _payload_signatures(execution: ExecutionWith[ToSign]) -> tuple[Signature, ...]:
+    context = execution.context
+    return await _signatures(execution, context.named, context.scheme, context.messages)
 
 
 def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
@@ -76,7 +80,7 @@ def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
 # One raw payload
 
 
-class SignRawPayloadIntentV2(Asked, frozen=True):
+class SignRawPayloadIntentV2(RequestStruct, frozen=True):
     sign_with: SignWith
     payload: str
     encoding: PayloadEncoding
@@ -84,7 +88,7 @@ class SignRawPayloadIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignRawPayloadIntent(Asked, frozen=True):
+class SignRawPayloadIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     payload: str
@@ -114,8 +118,8 @@ def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
     )
 
 
-async def gather_payload(gathering: Gathering, intent: SignRawPayloadIntentV2) -> ToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> ToSign:
+    named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     payload = read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload")
     return _to_sign(named, [payload])
@@ -131,20 +135,29 @@ def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
     )
 
 
-def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, gathered: ToSign) -> ResourceKeywords:
-    return ResourceKeywords(gathered.keywords)
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(context.keywords)
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
-    gather=gather_payload,
+    load_context=load_payload,
     resources=payload_keywords,
     changes_organization=False,
 )
-async def sign_raw_payload(execution: Informed[ToSign], _: SignRawPayloadIntentV2) -> Outcome[SignRawPayloadResult]:
+async def sign_raw_payload(
+    execution: ExecutionWith[ToSign], _: SignRawPayloadIntentV2
+) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
+    typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
+    if typed_data is not None and not typed_data["domain"]:
+        logger.info(
+            "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
+            "EIP712Domain missing in `types`?",
+            extra={"organization_id": execution.organization.id},
+        )
     return Outcome(result=_result(made))
 
 
@@ -155,7 +168,7 @@ def _result(signature: Signature) -> SignRawPayloadResult:
 # Several raw payloads
 
 
-class SignRawPayloadsIntent(Asked, frozen=True):
+class SignRawPayloadsIntent(RequestStruct, frozen=True):
     """`encoding` and `hash_function` are those of every payload."""
 
     sign_with: SignWith
@@ -171,8 +184,8 @@ class SignRawPayloadsResult(Wire, frozen=True):
     signatures: tuple[SignRawPayloadResult, ...]
 
 
-async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -> ToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) -> ToSign:
+    named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     payloads = [
         read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
@@ -186,18 +199,18 @@ async def gather_payloads(gathering: Gathering, intent: SignRawPayloadsIntent) -
     return _to_sign(named, payloads)
 
 
-def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, gathered: ToSign) -> ResourceKeywords:
-    return ResourceKeywords(gathered.keywords)
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: ToSign) -> ResourceKeywords:
+    return ResourceKeywords(context.keywords)
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
-    gather=gather_payloads,
+    load_context=load_payloads,
     resources=payloads_keywords,
     changes_organization=False,
 )
 async def sign_raw_payloads(
-    execution: Informed[ToSign], _: SignRawPayloadsIntent
+    execution: ExecutionWith[ToSign], _: SignRawPayloadsIntent
 ) -> Outcome[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
     made = await _payload_signatures(execution)
@@ -207,7 +220,7 @@ async def sign_raw_payloads(
 # A transaction
 
 
-class SignTransactionIntentV2(Asked, frozen=True):
+class SignTransactionIntentV2(RequestStruct, frozen=True):
     """`unsigned_transaction` is hex, with or without 0x."""
 
     sign_with: SignWith
@@ -216,7 +229,7 @@ class SignTransactionIntentV2(Asked, frozen=True):
     external_signer_pubkey: NotSupported | None = None
 
 
-class SignTransactionIntent(Asked, frozen=True):
+class SignTransactionIntent(RequestStruct, frozen=True):
     """The key by its id; or by `sign_with`, which some published clients send with this type."""
 
     unsigned_transaction: str
@@ -250,18 +263,18 @@ def upgraded_transaction(older: SignTransactionIntent) -> SignTransactionIntentV
     )
 
 
-async def gather_transaction(gathering: Gathering, intent: SignTransactionIntentV2) -> TransactionToSign:
-    named = await key_named(gathering, intent.sign_with)
+async def load_transaction(source: ContextSource, intent: SignTransactionIntentV2) -> TransactionToSign:
+    named = await key_named(source, intent.sign_with)
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
     transaction = parse_transaction(intent.type, unsigned, named.party)
-    if transaction.valid_on_every_chain and not gathering.transactions.legacy_without_chain_id:
+    if transaction.valid_on_every_chain and not source.transactions.legacy_without_chain_id:
         raise unparsable(
             "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
             "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
         )
-    interfaces = await _interfaces(gathering, intent.type, transaction.contracts)
+    interfaces = await _interfaces(source, intent.type, transaction.contracts)
     seen = transaction.describe(interfaces)
     keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
     return TransactionToSign(named, transaction, keywords)
@@ -275,43 +288,45 @@ _INTERFACES: Final = {
 
 
 async def _interfaces(
-    gathering: Gathering, kind: TransactionType, contracts: Sequence[str]
+    source: ContextSource, kind: TransactionType, contracts: Sequence[str]
 ) -> Mapping[str, ContractInterface]:
     """The interfaces that the organization has of these contracts, by address."""
-    organization, interface_type = gathering.organization, _INTERFACES.get(kind)
+    organization, interface_type = source.organization, _INTERFACES.get(kind)
     if interface_type is None:
         return {}
+    by_contract = organization.contract_interfaces.by_contract
     ids = {
         id_: address
         for address in contracts
-        if (id_ := organization.interface_of_contract.get(contract_key(interface_type, address))) is not None
+        if (id_ := organization.contract_interfaces.by_contract.get(contract_key(interface_type, address)))
+        is not None
     }
-    cached = {id_: gathering.cache.interfaces.get(id_) for id_ in ids}
+    cached = {id_: source.cache.interfaces.get(id_) for id_ in ids}
     missing = [id_ for id_, interface in cached.items() if interface is None]
-    texts = await gathering.store.interface_texts_of(organization.id, missing) if missing else {}
+    texts = await source.store.interface_texts_of(organization.id, missing) if missing else {}
     for id_, text in texts.items():
         interface = cached[id_] = read_interface(interface_type, text)
-        gathering.cache.interfaces.put(id_, interface)
+        source.cache.interfaces.put(id_, interface)
     return {ids[id_]: interface for id_, interface in cached.items() if interface is not None}
 
 
 def transaction_keywords(
-    _: Organization, __: SignTransactionIntentV2, gathered: TransactionToSign
+    _: Organization, __: SignTransactionIntentV2, context: TransactionToSign
 ) -> ResourceKeywords:
-    return gathered.keywords
+    return context.keywords
 
 
 @activity(
     "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
     accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
-    gather=gather_transaction,
+    load_context=load_transaction,
     resources=transaction_keywords,
     changes_organization=False,
 )
 async def sign_transaction(
-    execution: Informed[TransactionToSign], _: SignTransactionIntentV2
+    execution: ExecutionWith[TransactionToSign], _: SignTransactionIntentV2
 ) -> Outcome[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
-    transaction = execution.gathered.transaction
-    made = await _signatures(execution, execution.gathered.named, transaction.scheme, transaction.messages)
+    transaction = execution.context.transaction
+    made = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
     return Outcome(result=SignTransactionResult(signed_transaction=transaction.assemble(made).hex()))

@@ -20,8 +20,9 @@ from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
-from keystead.organizations.organization import Organization, Sealed
-from keystead.pipeline.gathering import Gathering
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.organization import Organization
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
 
 _ID = re.compile(UUID_PATTERN)
@@ -35,43 +36,43 @@ class NamedKey(msgspec.Struct, frozen=True):
     keywords: Mapping[str, Any]
 
 
-async def key_named(gathering: Gathering, sign_with: str) -> NamedKey:
+async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
     If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Each change of
     a key makes a new version of the organization, so the cache keeps a key for one version.
     """
-    organization = gathering.organization
+    organization = source.organization
     cached = (organization.id, organization.version, sign_with)
-    named: NamedKey | None = gathering.cache.keys.get(cached)
+    named: NamedKey | None = source.cache.keys.get(cached)
     if named is None:
-        named = await _read_key(gathering, sign_with)
-        gathering.cache.keys.put(cached, named)
+        named = await _read_key(source, sign_with)
+        source.cache.keys.put(cached, named)
     return named
 
 
-async def _read_key(gathering: Gathering, sign_with: str) -> NamedKey:
-    organization = gathering.organization
+async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
+    organization = source.organization
     if _ID.match(sign_with):
         private_key = organization.private_keys.get(sign_with)
         account = None
     else:
-        forms = [organization.private_key_of_address.get(form) for form in possible_forms(sign_with)]
+        forms = [organization.private_keys.oldest_with_address(form) for form in possible_forms(sign_with)]
         private_key = min(
             (organization.private_keys[id_] for id_ in forms if id_ is not None),
             key=lambda key: key.private_key_id,
             default=None,
         )
-        stored = await gathering.store.account_with_address(organization.id, sign_with)
+        stored = await source.store.account_with_address(organization.id, sign_with)
         account = None if stored is None else stored.account
     if account is not None and (private_key is None or account.wallet_account_id < private_key.private_key_id):
         wallet = organization.wallets.get(account.wallet_id)
         if wallet is None:
             raise _not_found(organization, sign_with)
-        return _of_account(account, wallet, await sealed_mnemonic(gathering, wallet))
+        return _of_account(account, wallet, await sealed_mnemonic(source, wallet))
     if private_key is None:
         raise _not_found(organization, sign_with)
-    return _of_private_key(private_key, sign_with, await sealed_private_key(gathering, private_key))
+    return _of_private_key(private_key, sign_with, await sealed_private_key(source, private_key))
 
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:

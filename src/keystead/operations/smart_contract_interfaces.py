@@ -10,16 +10,17 @@ from keystead.api.decoding import NO_CONTROLS, Label, Notes
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.attachments import InterfaceText, RemovedInterfaceText
+from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
-from keystead.organizations.organization import ContractInterface, Put, Remove
+from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreateSmartContractInterfaceIntent(Asked, frozen=True):
+class CreateSmartContractInterfaceIntent(RequestStruct, frozen=True):
     """`smart_contract_interface` is the ABI or IDL as JSON text, at most 409,600 bytes of UTF-8."""
 
     smart_contract_address: Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
@@ -100,7 +101,7 @@ async def list_smart_contract_interfaces(
     return ListSmartContractInterfacesResponse(
         smart_contract_interfaces=tuple(
             _record(organization.id, interface, texts[interface.id])
-            for interface in organization.contract_interfaces_in_order()
+            for interface in organization.contract_interfaces.in_order()
             if interface.id in texts
         )
     )
@@ -120,7 +121,7 @@ def _record(organization_id: str, interface: ContractInterface, text: str) -> Sm
     )
 
 
-class DeleteSmartContractInterfaceIntent(Asked, frozen=True):
+class DeleteSmartContractInterfaceIntent(RequestStruct, frozen=True):
     smart_contract_interface_id: Uuid
 
 
@@ -141,5 +142,5 @@ def delete_smart_contract_interface(
     return Outcome(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),
-        attachments=(RemovedInterfaceText(interface_id),),
+        attachments=(InterfaceText.removed(interface_id),),
     )

@@ -13,10 +13,10 @@ from keystead.api.decoding import Label
 from keystead.api.parameters import (
     ApiKeyParams,
     ApiKeyParamsV2,
-    Asked,
     AuthenticatorParamsV2,
     OauthProviderParams,
     OauthProviderParamsV2,
+    RequestStruct,
     ShortText,
     Token,
     upgraded_api_key,
@@ -29,7 +29,7 @@ ROOT_USERS_MAX = 100
 """Most root users that a sub-organization can be made with."""
 
 
-class RootUserParamsV5(Asked, frozen=True):
+class RootUserParamsV5(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -38,7 +38,7 @@ class RootUserParamsV5(Asked, frozen=True):
     user_phone_number: ShortText | None = None
 
 
-class RootUserParamsV4(Asked, frozen=True):
+class RootUserParamsV4(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -47,7 +47,7 @@ class RootUserParamsV4(Asked, frozen=True):
     user_phone_number: ShortText | None = None
 
 
-class RootUserParamsV3(Asked, frozen=True):
+class RootUserParamsV3(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -55,7 +55,7 @@ class RootUserParamsV3(Asked, frozen=True):
     user_email: ShortText | None = None
 
 
-class RootUserParamsV2(Asked, frozen=True):
+class RootUserParamsV2(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParams, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -63,7 +63,7 @@ class RootUserParamsV2(Asked, frozen=True):
     user_email: ShortText | None = None
 
 
-class ClientSignature(Asked, frozen=True):
+class ClientSignature(RequestStruct, frozen=True):
     public_key: ShortText
     scheme: ShortText
     message: Token
@@ -73,7 +73,7 @@ class ClientSignature(Asked, frozen=True):
 Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class CreateSubOrganizationIntentV8(Asked, frozen=True):
+class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
     """`disable_…`: the feature is off from the start; all four are on otherwise."""
 
     sub_organization_name: Label
@@ -88,7 +88,7 @@ class CreateSubOrganizationIntentV8(Asked, frozen=True):
     client_signature: ClientSignature | None = None
 
 
-class CreateSubOrganizationIntentV7(Asked, frozen=True):
+class CreateSubOrganizationIntentV7(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV4, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -101,7 +101,7 @@ class CreateSubOrganizationIntentV7(Asked, frozen=True):
     client_signature: ClientSignature | None = None
 
 
-class CreateSubOrganizationIntentV6(Asked, frozen=True):
+class CreateSubOrganizationIntentV6(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV3, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -110,7 +110,7 @@ class CreateSubOrganizationIntentV6(Asked, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class CreateSubOrganizationIntentV5(Asked, frozen=True):
+class CreateSubOrganizationIntentV5(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV2, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -119,7 +119,7 @@ class CreateSubOrganizationIntentV5(Asked, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class RootUserParams(Asked, frozen=True):
+class RootUserParams(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParams, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -129,7 +129,7 @@ class RootUserParams(Asked, frozen=True):
 RootUsers = Annotated[tuple[RootUserParams, ...], Meta(max_length=ROOT_USERS_MAX)]
 
 
-class CreateSubOrganizationIntentV4(Asked, frozen=True):
+class CreateSubOrganizationIntentV4(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
@@ -138,20 +138,20 @@ class CreateSubOrganizationIntentV4(Asked, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class CreateSubOrganizationIntentV3(Asked, frozen=True):
+class CreateSubOrganizationIntentV3(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
     private_keys: PrivateKeysParams
 
 
-class CreateSubOrganizationIntentV2(Asked, frozen=True):
+class CreateSubOrganizationIntentV2(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
 
 
-class CreateSubOrganizationIntent(Asked, frozen=True):
+class CreateSubOrganizationIntent(RequestStruct, frozen=True):
     """One root user, who has this passkey. The user is called as the passkey is: the request has no other name."""
 
     name: Label

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
@@ -23,9 +23,11 @@ from keystead.operations.sub_organization_intents import (
 )
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
 from keystead.operations.wallets import CreateWalletResult, create_wallet
-from keystead.organizations.attachments import Attachment, Dissolution
+from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.governance import dissolved, new_quorum
-from keystead.organizations.organization import DataKey, Profile, Put, RootQuorum, Version, apply, founded
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Put, Version, apply, from_records
 from keystead.organizations.users import refuse_verification
 from keystead.pipeline.activity import Execution, NewOrganization, Outcome
 
@@ -98,8 +100,8 @@ async def create_sub_organization(
     )
     data_key = DataKey(await execution.signer.new_data_key(organization_id))
     version = Version(1, execution.new_id())
-    organization = founded(organization_id, version, [profile, data_key])
-    asked = [
+    organization = from_records(organization_id, version, [profile, data_key])
+    requested = [
         UserParamsV4(
             user_name=user.user_name,
             api_keys=user.api_keys,
@@ -111,7 +113,7 @@ async def create_sub_organization(
         )
         for user in intent.root_users
     ]
-    users, changes = added_users(replace(execution, organization=organization), asked, _FIELD, by_parent=True)
+    users, changes = added_users(replace(execution, organization=organization), requested, _FIELD, by_parent=True)
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)
@@ -151,7 +153,7 @@ def _features(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     return {feature.value: "" for feature, is_off in disabled.items() if not is_off}
 
 
-class DeleteSubOrganizationIntent(Asked, frozen=True):
+class DeleteSubOrganizationIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, every wallet must have been exported."""
 
     delete_without_export: bool | None = None
@@ -170,5 +172,5 @@ def delete_sub_organization(
     return Outcome(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
         changes=dissolved(organization, without_export=bool(intent.delete_without_export)),
-        attachments=(Dissolution(),),
+        attachments=(RemovedOrganizationContents(),),
     )

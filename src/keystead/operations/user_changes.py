@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_may_go, check_still_credentialed
-from keystead.organizations.organization import Passkey, Put, Remove
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import refuse_verification, user_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -24,7 +25,7 @@ AT_ONCE = 1_000
 """Most users that one request may delete."""
 
 
-class UpdateUserIntent(Asked, frozen=True):
+class UpdateUserIntent(RequestStruct, frozen=True):
     """What is absent stays; an empty list of tags stays too, since a published client always sends one."""
 
     user_id: Uuid
@@ -54,7 +55,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[Updat
     return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=(_changed(execution, user),))
 
 
-class UpdateUserNameIntent(Asked, frozen=True):
+class UpdateUserNameIntent(RequestStruct, frozen=True):
     user_id: Uuid
     user_name: Label
 
@@ -70,7 +71,7 @@ def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outc
     return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=(_changed(execution, user),))
 
 
-class UpdateUserEmailIntent(Asked, frozen=True):
+class UpdateUserEmailIntent(RequestStruct, frozen=True):
     """An empty address takes the address away."""
 
     user_id: Uuid
@@ -90,7 +91,7 @@ def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Ou
     return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=(_changed(execution, user),))
 
 
-class UpdateUserPhoneNumberIntent(Asked, frozen=True):
+class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
     """An empty number takes the number away."""
 
     user_id: Uuid
@@ -127,7 +128,7 @@ def _changed(execution: Execution, user: User) -> Put:
     return Put(replace(user, updated_at=Timestamp.from_ms(execution.now_ms)))
 
 
-class DeleteUsersIntent(Asked, frozen=True):
+class DeleteUsersIntent(RequestStruct, frozen=True):
     user_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 

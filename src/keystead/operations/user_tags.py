@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Tag, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.organization import Put, Remove
@@ -19,7 +19,7 @@ from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
-class CreateUserTagIntent(Asked, frozen=True):
+class CreateUserTagIntent(RequestStruct, frozen=True):
     user_tag_name: Label
     user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
 
@@ -51,7 +51,7 @@ def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcom
     )
 
 
-class UpdateUserTagIntent(Asked, frozen=True):
+class UpdateUserTagIntent(RequestStruct, frozen=True):
     user_tag_id: Uuid
     add_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
     remove_user_ids: Annotated[tuple[Uuid, ...], Meta(max_length=1000)]
@@ -85,7 +85,7 @@ def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcom
     )
 
 
-class DeleteUserTagsIntent(Asked, frozen=True):
+class DeleteUserTagsIntent(RequestStruct, frozen=True):
     user_tag_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=1000)]
 
 
@@ -104,7 +104,7 @@ def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outc
     gone = tuple(dict.fromkeys(intent.user_tag_ids))
     for tag_id in gone:
         tag_named(organization, TagType.USER, tag_id)
-    tagged = [user for user in organization.users_in_order() if not set(gone).isdisjoint(user.user_tags)]
+    tagged = [user for user in organization.users.in_order() if not set(gone).isdisjoint(user.user_tags)]
     return Outcome(
         result=DeleteUserTagsResult(user_tag_ids=gone, user_ids=tuple(user.user_id for user in tagged)),
         changes=(
@@ -130,5 +130,5 @@ class ListUserTagsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_user_tags(reading: Reading, _: ListUserTagsRequest) -> ListUserTagsResponse:
     """All user tags of the organization."""
-    tags = reading.organization.tags_in_order()
+    tags = reading.organization.tags.in_order()
     return ListUserTagsResponse(user_tags=tuple(tag for tag in tags if tag.tag_type is TagType.USER))

@@ -13,12 +13,12 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
     ApiKeyParams,
     ApiKeyParamsV2,
-    Asked,
     AuthenticatorParams,
     AuthenticatorParamsV2,
     OauthProviderParams,
     OauthProviderParamsV2,
     QueryRequest,
+    RequestStruct,
     ShortText,
     upgraded_api_key,
     upgraded_authenticator,
@@ -41,18 +41,18 @@ from keystead.organizations.credentials import (
     with_authenticators,
     with_oauth_providers,
 )
-from keystead.organizations.limits import check_room
-from keystead.organizations.organization import Change, Passkey, Put
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
-from keystead.pipeline.activity import Execution, Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 100
 """Most users that one request may add."""
 
 
-class UserParamsV4(Asked, frozen=True):
+class UserParamsV4(RequestStruct, frozen=True):
     """`user_tags` are ids of tags."""
 
     user_name: Label
@@ -64,7 +64,7 @@ class UserParamsV4(Asked, frozen=True):
     user_phone_number: ShortText | None = None
 
 
-class CreateUsersIntentV4(Asked, frozen=True):
+class CreateUsersIntentV4(RequestStruct, frozen=True):
     users: Annotated[tuple[UserParamsV4, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -72,7 +72,7 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-class UserParamsV3(Asked, frozen=True):
+class UserParamsV3(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -82,11 +82,11 @@ class UserParamsV3(Asked, frozen=True):
     user_phone_number: ShortText | None = None
 
 
-class CreateUsersIntentV3(Asked, frozen=True):
+class CreateUsersIntentV3(RequestStruct, frozen=True):
     users: Annotated[tuple[UserParamsV3, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
-class UserParamsV2(Asked, frozen=True):
+class UserParamsV2(RequestStruct, frozen=True):
     user_name: Label
     api_keys: tuple[ApiKeyParams, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
@@ -94,11 +94,11 @@ class UserParamsV2(Asked, frozen=True):
     user_email: ShortText | None = None
 
 
-class CreateUsersIntentV2(Asked, frozen=True):
+class CreateUsersIntentV2(RequestStruct, frozen=True):
     users: Annotated[tuple[UserParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
-class UserParams(Asked, frozen=True):
+class UserParams(RequestStruct, frozen=True):
     """`access_type` is read and echoed; credentials alone decide how a user gets in."""
 
     user_name: Label
@@ -109,7 +109,7 @@ class UserParams(Asked, frozen=True):
     user_email: ShortText | None = None
 
 
-class CreateUsersIntent(Asked, frozen=True):
+class CreateUsersIntent(RequestStruct, frozen=True):
     users: Annotated[tuple[UserParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -178,9 +178,9 @@ def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field:
     }
 
 
-async def _held_by_siblings(gathering: Gathering, intent: CreateUsersIntentV4) -> HeldBySiblings:
+async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) -> HeldBySiblings:
     return await held_by_siblings(
-        gathering,
+        source,
         api_keys=[key for user in intent.users for key in user.api_keys],
         authenticators=[one for user in intent.users for one in user.authenticators],
     )
@@ -189,27 +189,29 @@ async def _held_by_siblings(gathering: Gathering, intent: CreateUsersIntentV4) -
 @activity(
     "ACTIVITY_TYPE_CREATE_USERS_V4",
     oidc_tokens=_tokens,
-    gather=_held_by_siblings,
+    load_context=_held_by_siblings,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
         older("ACTIVITY_TYPE_CREATE_USERS", _from_v1),
     ),
 )
-def create_users(execution: Informed[HeldBySiblings], intent: CreateUsersIntentV4) -> Outcome[CreateUsersResult]:
+def create_users(
+    execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
+) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.gathered)
+    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
-class ApiOnlyUserParams(Asked, frozen=True):
+class ApiOnlyUserParams(RequestStruct, frozen=True):
     user_name: Label
     user_tags: tuple[Uuid, ...]
     api_keys: tuple[ApiKeyParams, ...]
     user_email: ShortText | None = None
 
 
-class CreateApiOnlyUsersIntent(Asked, frozen=True):
+class CreateApiOnlyUsersIntent(RequestStruct, frozen=True):
     api_only_users: Annotated[tuple[ApiOnlyUserParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
@@ -217,17 +219,17 @@ class CreateApiOnlyUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-async def _api_keys_held_by_siblings(gathering: Gathering, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
     keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
-    return await held_by_siblings(gathering, api_keys=keys)
+    return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", gather=_api_keys_held_by_siblings)
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
 def create_api_only_users(
-    execution: Informed[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+    execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> Outcome[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
-    asked = [
+    requested = [
         UserParamsV4(
             user_name=user.user_name,
             api_keys=tuple(map(upgraded_api_key, user.api_keys)),
@@ -238,26 +240,29 @@ def create_api_only_users(
         )
         for user in intent.api_only_users
     ]
-    users, changes = added_users(execution, asked, "parameters.apiOnlyUsers", held_by_siblings=execution.gathered)
+    users, changes = added_users(
+        execution, requested, "parameters.apiOnlyUsers", held_by_siblings=execution.context
+    )
     return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
 def added_users(
     execution: Execution,
-    asked: Sequence[UserParamsV4],
+    requested: Sequence[UserParamsV4],
     field: str,
     *,
     held_by_siblings: HeldBySiblings = frozenset(),
     by_parent: bool = False,
 ) -> tuple[list[User], tuple[Change, ...]]:
-    """The users asked for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
+    """The users requested for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
 
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
-    check_room(len(organization.users), len(asked), execution.limits.users, "users")
+    organization.users.check_room(len(requested), execution.limits)
     added = [
-        _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent) for index, params in enumerate(asked)
+        _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent)
+        for index, params in enumerate(requested)
     ]
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]
@@ -333,4 +338,4 @@ class ListUsersResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_users(reading: Reading, _: ListUsersRequest) -> ListUsersResponse:
     """All users of the organization."""
-    return ListUsersResponse(users=tuple(reading.organization.users_in_order()))
+    return ListUsersResponse(users=tuple(reading.organization.users.in_order()))

@@ -9,7 +9,7 @@ from msgspec import Meta
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest
+from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.pipeline import authorization
@@ -18,7 +18,7 @@ from keystead.pipeline.activity import Execution, Outcome
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
-class ApproveActivityIntent(Asked, frozen=True):
+class ApproveActivityIntent(RequestStruct, frozen=True):
     """`fingerprint` of the activity to approve: "sha256:" and the hex digest of its request."""
 
     fingerprint: Fingerprint
@@ -28,13 +28,13 @@ class ApproveActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
-@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", casts=VoteSelection.APPROVED)
+@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED)
 def approve_activity(_: Execution, __: ApproveActivityIntent) -> Outcome[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")
 
 
-class RejectActivityIntent(Asked, frozen=True):
+class RejectActivityIntent(RequestStruct, frozen=True):
     fingerprint: Fingerprint
 
 
@@ -42,7 +42,7 @@ class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
-@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", casts=VoteSelection.REJECTED)
+@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
 def reject_activity(_: Execution, __: RejectActivityIntent) -> Outcome[RejectActivityResult]:
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")

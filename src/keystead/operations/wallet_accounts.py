@@ -12,7 +12,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, Pagination, QueryRequest, ShortText, WalletAccountParams
+from keystead.api.parameters import Pagination, QueryRequest, RequestStruct, ShortText, WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount, Wire
 from keystead.chains.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
@@ -24,21 +24,17 @@ from keystead.operations.derived_accounts import (
 )
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.sealed_keys import sealed_mnemonic
-from keystead.organizations.attachments import (
-    ChangedAccount,
-    NewAccount,
-    RemovedAccount,
-    StoredAccount,
-)
+from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.labels import check_unique
-from keystead.organizations.organization import Put, Sealed
+from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported, wallet_named
-from keystead.pipeline.activity import Informed, Outcome
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 
-class CreateWalletAccountsIntent(Asked, frozen=True):
-    """Without `persist`, or with true, the accounts are kept; with false their addresses are only told."""
+class CreateWalletAccountsIntent(RequestStruct, frozen=True):
+    """With `persist` false, the addresses are answered and nothing is stored."""
 
     wallet_id: Uuid
     accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
@@ -50,16 +46,16 @@ class CreateWalletAccountsResult(Wire, frozen=True):
 
 
 class WalletAtHand(msgspec.Struct, frozen=True):
-    """A wallet's sealed mnemonic, and the accounts whose paths or names are asked for again."""
+    """A wallet's sealed mnemonic, and the accounts that already have one of the requested paths or names."""
 
     sealed_mnemonic: Sealed
     same_path: tuple[StoredAccount, ...]
     same_name: tuple[StoredAccount, ...]
 
 
-async def _wallet_at_hand(gathering: Gathering, intent: CreateWalletAccountsIntent) -> WalletAtHand:
-    organization, store = gathering.organization, gathering.store
-    sealed = await sealed_mnemonic(gathering, wallet_named(organization, intent.wallet_id))
+async def _wallet_at_hand(source: ContextSource, intent: CreateWalletAccountsIntent) -> WalletAtHand:
+    organization, store = source.organization, source.store
+    sealed = await sealed_mnemonic(source, wallet_named(organization, intent.wallet_id))
     if intent.persist is False:
         return WalletAtHand(sealed, (), ())
     paths = list(dict.fromkeys(checked_paths(intent.accounts)))
@@ -71,12 +67,12 @@ async def _wallet_at_hand(gathering: Gathering, intent: CreateWalletAccountsInte
     )
 
 
-@activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", gather=_wallet_at_hand)
+@activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", load_context=_wallet_at_hand)
 async def create_wallet_accounts(
-    execution: Informed[WalletAtHand], intent: CreateWalletAccountsIntent
+    execution: ExecutionWith[WalletAtHand], intent: CreateWalletAccountsIntent
 ) -> Outcome[CreateWalletAccountsResult]:
-    """Derive accounts of a wallet, and keep them unless told otherwise."""
-    organization, at_hand = execution.organization, execution.gathered
+    """Derive accounts of a wallet, and store them unless `persist` is false."""
+    organization, at_hand = execution.organization, execution.context
     wallet = wallet_named(organization, intent.wallet_id)
     normalized_paths = checked_paths(intent.accounts)
     _check_free(intent.accounts, normalized_paths, at_hand)
@@ -97,7 +93,7 @@ async def create_wallet_accounts(
         return Outcome(result=result, derived=accounts)
     return Outcome(
         result=result,
-        # The wallet is put, too: whoever deletes it at the same moment and this cannot both succeed.
+        # The wallet is written too, so that this conflicts with a deletion of the wallet at the same moment.
         changes=(Put(replace(wallet, updated_at=now)),),
         attachments=tuple(
             NewAccount(account, path) for account, path in zip(accounts, normalized_paths, strict=True)
@@ -123,7 +119,7 @@ def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], at_
             check_unique(params.name, named, f"parameters.accounts[{index}].name")
 
 
-class UpdateWalletAccountNameIntent(Asked, frozen=True):
+class UpdateWalletAccountNameIntent(RequestStruct, frozen=True):
     wallet_account_id: Uuid
     name: Label
 
@@ -137,22 +133,22 @@ class AccountToRename(msgspec.Struct, frozen=True):
     same_name: tuple[StoredAccount, ...]
 
 
-async def _account_to_rename(gathering: Gathering, intent: UpdateWalletAccountNameIntent) -> AccountToRename:
-    organization_id, store = gathering.organization.id, gathering.store
+async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountNameIntent) -> AccountToRename:
+    organization_id, store = source.organization.id, source.store
     (stored,) = _in_order(
         (intent.wallet_account_id,), await store.accounts_of_ids(organization_id, [intent.wallet_account_id])
     )
     return AccountToRename(stored, tuple(await store.accounts_called(organization_id, [intent.name])))
 
 
-@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", gather=_account_to_rename)
+@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
 def update_wallet_account_name(
-    execution: Informed[AccountToRename], intent: UpdateWalletAccountNameIntent
+    execution: ExecutionWith[AccountToRename], intent: UpdateWalletAccountNameIntent
 ) -> Outcome[UpdateWalletAccountNameResult]:
     """Name a wallet account."""
-    stored, now = execution.gathered.stored, Timestamp.from_ms(execution.now_ms)
+    stored, now = execution.context.stored, Timestamp.from_ms(execution.now_ms)
     account = stored.account
-    others = (each.account for each in execution.gathered.same_name)
+    others = (each.account for each in execution.context.same_name)
     named = [(each.name or "", each.wallet_account_id) for each in others]
     check_unique(intent.name, [each for each in named if each[1] != account.wallet_account_id], "parameters.name")
     wallet = wallet_named(execution.organization, account.wallet_id)
@@ -165,7 +161,7 @@ def update_wallet_account_name(
     )
 
 
-class DeleteWalletAccountsIntent(Asked, frozen=True):
+class DeleteWalletAccountsIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each of them must have been exported, or its wallet."""
 
     wallet_account_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=ACCOUNTS_AT_ONCE)]
@@ -177,40 +173,40 @@ class DeleteWalletAccountsResult(Wire, frozen=True):
 
 
 async def _accounts_to_delete(
-    gathering: Gathering, intent: DeleteWalletAccountsIntent
+    source: ContextSource, intent: DeleteWalletAccountsIntent
 ) -> tuple[StoredAccount, ...]:
-    asked = tuple(dict.fromkeys(intent.wallet_account_ids))
-    return _in_order(asked, await gathering.store.accounts_of_ids(gathering.organization.id, asked))
+    requested = tuple(dict.fromkeys(intent.wallet_account_ids))
+    return _in_order(requested, await source.store.accounts_of_ids(source.organization.id, requested))
 
 
-@activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", gather=_accounts_to_delete)
+@activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", load_context=_accounts_to_delete)
 def delete_wallet_accounts(
-    execution: Informed[tuple[StoredAccount, ...]], intent: DeleteWalletAccountsIntent
+    execution: ExecutionWith[tuple[StoredAccount, ...]], intent: DeleteWalletAccountsIntent
 ) -> Outcome[DeleteWalletAccountsResult]:
     """Delete wallet accounts, all or none. Their wallet can derive them again."""
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     wallets = {
         stored.account.wallet_id: wallet_named(organization, stored.account.wallet_id)
-        for stored in execution.gathered
+        for stored in execution.context
     }
     check_exported(
         "wallet account",
-        ((stored.account.wallet_account_id, is_exported(stored, organization)) for stored in execution.gathered),
+        ((stored.account.wallet_account_id, is_exported(stored, organization)) for stored in execution.context),
         without_export=intent.delete_without_export,
         machine_code="WALLET_ACCOUNT_NOT_EXPORTED",
     )
-    accounts = [stored.account for stored in execution.gathered]
+    accounts = [stored.account for stored in execution.context]
     return Outcome(
         result=DeleteWalletAccountsResult(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),
         changes=tuple(Put(replace(wallet, updated_at=now)) for wallet in wallets.values()),
-        attachments=tuple(RemovedAccount(account) for account in accounts),
+        attachments=tuple(NewAccount.removed(account) for account in accounts),
     )
 
 
 def _in_order(account_ids: tuple[str, ...], found: list[StoredAccount]) -> tuple[StoredAccount, ...]:
-    """The accounts in the order of their ids as asked for. Raises InvalidRequest for one that is not there."""
+    """The accounts in the order of their ids as requested for. Raises InvalidRequest for one that is not there."""
     by_id = {stored.account.wallet_account_id: stored for stored in found}
     for account_id in account_ids:
         if account_id not in by_id:
@@ -270,8 +266,8 @@ async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest)
         account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
         if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):
             return GetWalletAccountResponse(account=account)
-    asked = request.address if request.address is not None else request.path
-    raise NotFound(f"Could not find wallet account {asked!r} in wallet {request.wallet_id}")
+    requested = request.address if request.address is not None else request.path
+    raise NotFound(f"Could not find wallet account {requested!r} in wallet {request.wallet_id}")
 
 
 def _normalized_paths(path: str | None) -> list[str | None]:

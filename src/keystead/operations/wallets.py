@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from keystead.api.decoding import Label
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, QueryRequest, WalletAccountParams
+from keystead.api.parameters import QueryRequest, RequestStruct, WalletAccountParams
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
+from keystead.chains.mnemonic_lengths import check_mnemonic_length
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.derived_accounts import (
     ACCOUNTS_AT_ONCE,
@@ -25,11 +26,10 @@ from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
     NewAccount,
-    RemovedWalletContents,
+    RemovedWalletAccounts,
     SealedSecret,
 )
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -40,7 +40,7 @@ MNEMONIC_LENGTH = 12
 """Words of a mnemonic where the caller does not say."""
 
 
-class CreateWalletIntent(Asked, frozen=True):
+class CreateWalletIntent(RequestStruct, frozen=True):
     """`mnemonic_length`: 12, 15, 18, 21 or 24 words."""
 
     wallet_name: Label
@@ -56,13 +56,15 @@ class CreateWalletResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Outcome[CreateWalletResult]:
     """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
+    mnemonic_length = MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length
+    check_mnemonic_length(mnemonic_length)
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
     organization, wallet_id = execution.organization, execution.new_id()
     made = await execution.signer.create_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         wallet_id=wallet_id,
-        mnemonic_length=MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length,
+        mnemonic_length=mnemonic_length,
         accounts=[account_request(params) for params in intent.accounts],
     )
     kept = keep_wallet(
@@ -89,7 +91,7 @@ class KeptWallet(msgspec.Struct, frozen=True):
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
     organization = execution.organization
-    check_room(len(organization.wallets), 1, execution.limits.wallets, "wallets")
+    organization.wallets.check_room(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 
@@ -123,7 +125,7 @@ def keep_wallet(
     )
 
 
-class UpdateWalletIntent(Asked, frozen=True):
+class UpdateWalletIntent(RequestStruct, frozen=True):
     wallet_id: Uuid
     wallet_name: Label | None = None
 
@@ -144,7 +146,7 @@ def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Outcome[U
     return Outcome(result=UpdateWalletResult(wallet_id=wallet.wallet_id), changes=(Put(renamed),))
 
 
-class DeleteWalletsIntent(Asked, frozen=True):
+class DeleteWalletsIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each of them must have been exported."""
 
     wallet_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=100)]
@@ -177,7 +179,11 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome
     return Outcome(
         result=DeleteWalletsResult(wallet_ids=gone),
         changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
-        attachments=tuple(RemovedWalletContents(wallet_id) for wallet_id in gone),
+        attachments=tuple(
+            each
+            for wallet_id in gone
+            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+        ),
     )
 
 
@@ -206,9 +212,8 @@ class ListWalletsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_wallets(reading: Reading, _: ListWalletsRequest) -> ListWalletsResponse:
     """All wallets of the organization."""
-    return ListWalletsResponse(wallets=tuple(reading.organization.wallets_in_order()))
+    return ListWalletsResponse(wallets=tuple(reading.organization.wallets.in_order()))
 
 
 def _check_name_free(organization: Organization, name: str) -> None:
-    taken = ((wallet.wallet_name, wallet.wallet_id) for wallet in organization.wallets.values())
-    check_unique(name, taken, "parameters.walletName")
+    Wallets.check_label(name, organization.wallets.labels(), "parameters.walletName")

@@ -1,90 +1,173 @@
-"""What belongs to an organization but is too large or too numerous for its value: each kind has a table.
+"""What belongs to an organization but is too large or too numerous for its value: each kind has a table of its own.
 
-Here: what an activity writes there or takes away. Not here: the tables, and how they are read by page.
+Here: what an activity writes there or deletes there; each kind is one class with its table, row and removal.
+Not here: creating the tables (`storage/sql`), and how they are read by page.
 """
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import msgspec
 
 from keystead.api.records import WalletAccount
-from keystead.organizations.organization import Sealed
+from keystead.chains.addresses.stored_forms import stored_form
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.lookups import Lookup, account_lookups
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
-"""What the sealed secret of a wallet is for."""
+"""The purpose of the sealed secret of a wallet."""
 
 PRIVATE_KEY_PURPOSE = "private-key"
-"""What the sealed secret of a private key is for."""
+"""The purpose of the sealed secret of a private key."""
+
+_encode = msgspec.json.Encoder().encode
 
 
-class InterfaceText(msgspec.Struct, frozen=True):
+class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
+
+    Types are str, int, bool and bytes. `is_replaced`: a row takes the place of one of the same key; otherwise a
+    second row of a key is an error.
+    """
+
+    name: str
+    key: tuple[tuple[str, type], ...]
+    columns: tuple[tuple[str, type], ...]
+    is_replaced: bool = False
+
+
+class AttachedRow(msgspec.Struct, frozen=True):
+    """A row to write. A kind is a subclass with its table, listed in ATTACHED_TABLES."""
+
+    table: ClassVar[AttachedTable]
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of the key, then those of the other columns."""
+        raise NotImplementedError
+
+    def lookups(self) -> frozenset[Lookup]:
+        """The values by which the row is found from its organization's parent."""
+        return frozenset()
+
+
+class RemovedRow(msgspec.Struct, frozen=True):
+    """A row to delete, by its key, with the look-ups that led to it."""
+
+    table: AttachedTable
+    key: tuple[str, ...]
+    lookups: frozenset[Lookup] = frozenset()
+
+
+class InterfaceText(AttachedRow, frozen=True):
     """The ABI or IDL of a contract interface, as it was given."""
+
+    table = AttachedTable(name="interface_text", key=(("id", str),), columns=(("text", bytes),))
 
     contract_interface_id: str
     text: str
 
+    def row(self) -> tuple[Any, ...]:
+        return (self.contract_interface_id, self.text.encode())
 
-class RemovedInterfaceText(msgspec.Struct, frozen=True):
-    contract_interface_id: str
+    @classmethod
+    def removed(cls, contract_interface_id: str) -> RemovedRow:
+        return RemovedRow(cls.table, (contract_interface_id,))
 
 
-class NewAccount(msgspec.Struct, frozen=True):
-    """A wallet account. `normalized_path` is the one form of all spellings of its path."""
+class ChangedAccount(AttachedRow, frozen=True):
+    """A wallet account in the place of the one of the same id. Its path, address and wallet stay the same.
+
+    `normalized_path` is the one form of all spellings of its path. `exported`: its key was exported on its own.
+    """
+
+    table = AttachedTable(
+        name="wallet_account",
+        key=(("id", str),),
+        columns=(
+            ("wallet_id", str),
+            ("normalized_path", str),
+            ("curve", str),
+            ("address_format", str),
+            ("address", str),
+            ("name", str),
+            ("exported", bool),
+            ("body", bytes),
+        ),
+        is_replaced=True,
+    )
 
     account: WalletAccount
     normalized_path: str
+    exported: bool = False
+
+    def row(self) -> tuple[Any, ...]:
+        account = self.account
+        return (
+            account.wallet_account_id,
+            account.wallet_id,
+            self.normalized_path,
+            str(account.curve),
+            str(account.address_format),
+            stored_form(account.address_format, account.address),
+            account.name,
+            self.exported,
+            _encode(account),
+        )
+
+
+class NewAccount(ChangedAccount, frozen=True):
+    """A wallet account that was not there before."""
+
+    def lookups(self) -> frozenset[Lookup]:
+        return account_lookups([self.account])
+
+    @classmethod
+    def removed(cls, account: WalletAccount) -> RemovedRow:
+        return RemovedRow(cls.table, (account.wallet_account_id,), account_lookups([account]))
 
 
 class StoredAccount(msgspec.Struct, frozen=True):
-    """A wallet account as it is kept. `exported`: its key has left on its own; its wallet may have left too."""
+    """A wallet account as it is read. `exported`: its key was exported on its own; its wallet may have been,
+    too."""
 
     account: WalletAccount
     exported: bool = False
 
 
-class ChangedAccount(msgspec.Struct, frozen=True):
-    """A wallet account in the place of the one of the same id. Its path, address and wallet stay."""
-
-    account: WalletAccount
-    normalized_path: str
-    exported: bool
-
-
-class RemovedAccount(msgspec.Struct, frozen=True):
-    account: WalletAccount
-
-
-class RemovedWalletContents(msgspec.Struct, frozen=True):
-    """All accounts of a wallet go, what they are found by, and its sealed secret."""
-
-    wallet_id: str
-
-
-class SealedSecret(msgspec.Struct, frozen=True):
+class SealedSecret(AttachedRow, frozen=True):
     """Secret material of the record `record_id`; `purpose` says what it is, e.g. "wallet-mnemonic"."""
+
+    table = AttachedTable(
+        name="sealed_secret",
+        key=(("record_id", str), ("purpose", str)),
+        columns=(("key_id", str), ("ciphertext", bytes)),
+    )
 
     record_id: str
     purpose: str
     sealed: Sealed
 
+    def row(self) -> tuple[Any, ...]:
+        return (self.record_id, self.purpose, self.sealed.key_id, self.sealed.ciphertext)
 
-class RemovedSecret(msgspec.Struct, frozen=True):
-    record_id: str
-    purpose: str
-
-
-class Dissolution(msgspec.Struct, frozen=True):
-    """Everything that the organization has in these tables and in the index of look-ups goes: it was deleted."""
+    @classmethod
+    def removed(cls, record_id: str, purpose: str) -> RemovedRow:
+        return RemovedRow(cls.table, (record_id, purpose))
 
 
-Attachment = (
-    InterfaceText
-    | RemovedInterfaceText
-    | NewAccount
-    | ChangedAccount
-    | RemovedAccount
-    | RemovedWalletContents
-    | SealedSecret
-    | RemovedSecret
-    | Dissolution
-)
+ATTACHED_TABLES = (InterfaceText.table, ChangedAccount.table, SealedSecret.table)
+"""Every table of attached rows. A new kind is added here, and its table in a migration."""
+
+
+class RemovedWalletAccounts(msgspec.Struct, frozen=True):
+    """All accounts of a wallet are deleted, and their look-ups."""
+
+    wallet_id: str
+
+
+class RemovedOrganizationContents(msgspec.Struct, frozen=True):
+    """All attached rows of the organization and all its look-ups are deleted: the organization was deleted."""
+
+
+Attachment = AttachedRow | RemovedRow | RemovedWalletAccounts | RemovedOrganizationContents

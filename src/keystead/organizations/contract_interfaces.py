@@ -12,8 +12,9 @@ from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import base58_decoded, eip55
 from keystead.chains.contract_interfaces import check_interface_text
-from keystead.organizations.limits import Limits, check_room
-from keystead.organizations.organization import Organization, contract_key
+from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Organization
 
 INTERFACE_BYTES_MAX = 409_600
 
@@ -41,14 +42,14 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
 
 def check_free(organization: Organization, kind: SmartContractInterfaceType, address: str, limits: Limits) -> None:
     """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
-    interface_id = organization.interface_of_contract.get(contract_key(kind, address))
+    interface_id = organization.contract_interfaces.by_contract.get(contract_key(kind, address))
     if interface_id is not None:
         known = organization.contract_interfaces[interface_id]
         raise AlreadyExists(
             f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
             f"{known.label!r} ({known.id})"
         )
-    check_room(len(organization.contract_interfaces), 1, limits.contract_interfaces, "smart contract interfaces")
+    organization.contract_interfaces.check_room(1, limits)
 
 
 def _check_ethereum_address(address: str) -> None:

@@ -13,8 +13,15 @@ from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2, OidcClaims
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
+from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import (
+    AUTHENTICATORS,
+    EXPIRING_API_KEYS,
+    LONG_LIVED_API_KEYS,
+    OAUTH_PROVIDERS,
+)
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization, Passkey
+from keystead.organizations.organization import Organization
 
 _API_KEY_TYPES = {
     ApiKeyCurve.P256: CredentialType.API_KEY_P256,
@@ -84,13 +91,13 @@ def with_api_keys(
     for key in added:
         expiring = [other for other in keys if other.expires_at_ms is not None]
         if key.expires_at_ms is None:
-            if len(keys) - len(expiring) >= limits.long_lived_api_keys_per_user:
+            if len(keys) - len(expiring) >= limits[LONG_LIVED_API_KEYS]:
                 raise LimitReached(
                     "user has exceeded maximum long-lived api keys: "
-                    f"{limits.long_lived_api_keys_per_user} are allowed per user"
+                    f"{limits[LONG_LIVED_API_KEYS]} are allowed per user"
                 )
-        elif len(expiring) >= limits.expiring_api_keys_per_user:
-            if limits.expiring_api_keys_per_user < 1:
+        elif len(expiring) >= limits[EXPIRING_API_KEYS]:
+            if limits[EXPIRING_API_KEYS] < 1:
                 raise LimitReached("user has exceeded maximum short-lived api keys: none are allowed per user")
             keys.remove(min(expiring, key=lambda other: _eviction_order(other, now_ms)))
         keys.append(key)
@@ -108,7 +115,7 @@ def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -
     seen: set[str] = set()
     for key in keys:
         public_key = key.credential.public_key
-        if public_key in organization.api_key_holders or public_key in seen:
+        if public_key in organization.users.by_public_key or public_key in seen:
             raise InvalidRequest(f"invalid api public key: {public_key} is already an API key in this organization")
         seen.add(public_key)
 
@@ -150,9 +157,9 @@ def with_authenticators(
     held: Sequence[Authenticator], added: Sequence[Authenticator], limits: Limits
 ) -> tuple[Authenticator, ...]:
     """A user's passkeys after the addition. Raises LimitReached."""
-    if len(held) + len(added) > limits.authenticators_per_user:
+    if len(held) + len(added) > limits[AUTHENTICATORS]:
         raise LimitReached(
-            f"user has exceeded maximum authenticators: {limits.authenticators_per_user} are allowed per user"
+            f"user has exceeded maximum authenticators: {limits[AUTHENTICATORS]} are allowed per user"
         )
     return (*held, *added)
 
@@ -162,7 +169,7 @@ def check_credential_ids_free(organization: Organization, authenticators: Iterab
     seen: set[str] = set()
     for authenticator in authenticators:
         credential_id = authenticator.credential_id
-        if credential_id in organization.authenticator_holders or credential_id in seen:
+        if credential_id in organization.users.by_credential_id or credential_id in seen:
             raise InvalidRequest(
                 f"invalid authenticator attestation: credential ID {credential_id} is already an authenticator "
                 "in this organization"
@@ -239,9 +246,9 @@ def with_oauth_providers(
     held: Sequence[OauthProvider], added: Sequence[OauthProvider], limits: Limits
 ) -> tuple[OauthProvider, ...]:
     """A user's OAuth identities after the addition. Raises LimitReached."""
-    if len(held) + len(added) > limits.oauth_providers_per_user:
+    if len(held) + len(added) > limits[OAUTH_PROVIDERS]:
         raise LimitReached(
-            f"user has exceeded maximum oauth providers: {limits.oauth_providers_per_user} are allowed per user"
+            f"user has exceeded maximum oauth providers: {limits[OAUTH_PROVIDERS]} are allowed per user"
         )
     return (*held, *added)
 

@@ -11,18 +11,9 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
-from keystead.organizations.organization import (
-    KIND_OF,
-    Change,
-    DataKey,
-    Organization,
-    Profile,
-    Put,
-    Remove,
-    RootQuorum,
-    Sealed,
-    records_of,
-)
+from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.users import check_credential
 
 
@@ -65,21 +56,17 @@ def dissolved(organization: Organization, *, without_export: bool) -> tuple[Chan
     """
     if organization.profile.parent_id is None:
         raise InvalidRequest(f"organization {organization.id} is no sub-organization; only those can be deleted")
-    unexported = [wallet for wallet in organization.wallets_in_order() if not wallet.exported]
-    keys = [key for key in organization.private_keys_in_order() if not key.exported]
+    unexported = [wallet for wallet in organization.wallets.in_order() if not wallet.exported]
+    keys = [key for key in organization.private_keys.in_order() if not key.exported]
     if (unexported or keys) and not without_export:
         first = f"wallet {unexported[0].wallet_id}" if unexported else f"private key {keys[0].private_key_id}"
         raise InvalidRequest(
             f"{first} has not been exported; export every wallet and private key, or set "
             "`parameters.deleteWithoutExport`"
         )
-    removals: list[Change] = []
-    for record in records_of(organization):
-        if not isinstance(record, Profile | DataKey):
-            kind = KIND_OF[type(record)]
-            removals.append(Remove(type(record), kind.id_of(record)))
+    removed = [map_ for type_, map_ in organization.maps.items() if type_ not in (Profile, DataKey)]
     return (
-        *removals,
+        *[Remove(map_.record, id_) for map_ in removed for id_ in map_],
         Put(replace(organization.profile, deleted=True, root_quorum=RootQuorum(1, ()), features={})),
         Put(DataKey(Sealed("", b""))),
     )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from keystead.organizations.organization import ImportKind, ImportTarget, Organization, Remove
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.organization import Organization, Remove
 
 LASTS_MS: Final = 3_600_000
 """How long a target is open: whoever holds it that long has had the time, and none lies about for ever."""

@@ -1,6 +1,7 @@
-"""How much of everything one organization may hold, and the refusal when it is full.
+"""How many records one organization may hold, and the error when there are too many.
 
-Settings, with these defaults; wallet accounts and activities are unbounded.
+Here: a limit's declaration, the values in force. Not here: which limits there are: each record kind declares
+its own (`kinds`), and every limit is a setting of the server. Wallet accounts and activities are unbounded.
 """
 
 from __future__ import annotations
@@ -10,27 +11,35 @@ import msgspec
 from keystead.api.errors import LimitReached
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Most records per organization; those named so per user."""
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit, declared once. Its setting is KEYSTEAD_LIMIT_<NAME>.
 
-    users: int = 10_000
-    wallets: int = 10_000
-    private_keys: int = 1_000
-    contract_interfaces: int = 1_000
-    tags: int = 1_000
-    policies: int = 1_000
-    invitations: int = 1_000
-    authenticators_per_user: int = 10
-    long_lived_api_keys_per_user: int = 10
-    expiring_api_keys_per_user: int = 10
-    oauth_providers_per_user: int = 10
-    mfa_policies_per_user: int = 10
+    `default` is its value unless an operator sets another; `description` is the documentation of the setting;
+    `called` is how a refusal calls the records.
+    """
+
+    name: str
+    default: int
+    description: str
+    called: str
 
 
-def check_room(have: int, adding: int, most: int, what: str) -> None:
-    """Raise LimitReached if `adding` more of `what` would exceed `most`."""
-    if have + adding > most:
+class Limits:
+    """The values in force: those given by name, else the defaults."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, **values: int) -> None:
+        self._values = values
+
+    def __getitem__(self, limit: Limit) -> int:
+        return self._values.get(limit.name, limit.default)
+
+
+def check_room(have: int, adding: int, limit: Limit, limits: Limits) -> None:
+    """Raise LimitReached if `adding` records beside the `have` that exist would exceed the limit."""
+    if have + adding > limits[limit]:
         raise LimitReached(
             f"this organization cannot execute activities because it is over its allotted quota: "
-            f"{what}: {have} of {most} are in use, {adding} more were asked for"
+            f"{limit.called}: {have} of {limits[limit]} are in use, {adding} more were asked for"
         )

@@ -44,7 +44,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
     Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record.
     """
     if proven.credential_id is not None:
-        held = organization.authenticator_holders.get(proven.credential_id)
+        held = organization.users.by_credential_id.get(proven.credential_id)
         if held is None or held[1].credential.public_key != proven.public_key:
             return None
         user_id, authenticator = held
@@ -55,7 +55,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
             credential_type=authenticator.credential.type,
             proven=proven,
         )
-    holder = organization.api_key_holders.get(proven.public_key)
+    holder = organization.users.by_public_key.get(proven.public_key)
     if holder is None:
         return None
     user_id, api_key = holder

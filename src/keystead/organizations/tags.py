@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from keystead.api.enums import TagType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import Tag, Timestamp
-from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.kinds.tags import Tags
+from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 
 _CALLED = {TagType.USER: "user tag", TagType.PRIVATE_KEY: "private key tag"}
@@ -28,8 +28,8 @@ def new_tag(
     field: str,
 ) -> Tag:
     """Raises LimitReached, and InvalidRequest for a name that another tag of this type has."""
-    check_room(len(organization.tags), 1, limits.tags, "tags")
-    _check_name_free(organization, tag_type, name, field)
+    organization.tags.check_room(1, limits)
+    Tags.check_label(name, organization.tags.labels(tag_type), field)
     now = Timestamp.from_ms(now_ms)
     return Tag(tag_id=tag_id, tag_name=name, tag_type=tag_type, created_at=now, updated_at=now)
 
@@ -46,7 +46,7 @@ def check_rename(organization: Organization, tag: Tag, name: str | None, field: 
     """The tag's name from now on. Raises InvalidRequest if another tag of its type has it."""
     if name is None or name == tag.tag_name:
         return tag.tag_name
-    _check_name_free(organization, tag.tag_type, name, field)
+    Tags.check_label(name, organization.tags.labels(tag.tag_type), field)
     return name
 
 
@@ -62,8 +62,3 @@ def check_tags(organization: Organization, tag_type: TagType, tag_ids: Iterable[
         tag = organization.tags.get(tag_id)
         if tag is None or tag.tag_type is not tag_type:
             raise NotFound(f"field `{field}`: unable to find tag {tag_id} in organization {organization.id}")
-
-
-def _check_name_free(organization: Organization, tag_type: TagType, name: str, field: str) -> None:
-    tags = organization.tags.values()
-    check_unique(name, ((tag.tag_name, tag.tag_id) for tag in tags if tag.tag_type is tag_type), field)

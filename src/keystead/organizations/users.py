@@ -45,7 +45,7 @@ def refuse_verification(verification_token: str | None) -> None:
 
 def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
     """The user of this id, or all users in order of creation where there is none ("" is none). Raises NotFound."""
-    return [user_named(organization, user_id)] if user_id else organization.users_in_order()
+    return [user_named(organization, user_id)] if user_id else organization.users.in_order()
 
 
 def check_held(asked: Iterable[str], held: Iterable[str], what: str, user: User) -> None:

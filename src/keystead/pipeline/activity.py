@@ -13,17 +13,17 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
-from keystead.pipeline.gathering import Gathering
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Signer
 from keystead.policies.request import ResourceKeywords
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
-GatheredT = TypeVar("GatheredT")
+ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
@@ -62,16 +62,16 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
 
 
-class Informed(Execution, Generic[GatheredT], frozen=True, kw_only=True):
-    """An execution that also sees what its operation's `gather` function found."""
+class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
+    """An execution that also sees what its operation's `load_context` function found."""
 
-    gathered: GatheredT
+    context: ContextT
 
 
 Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
-Gather = Callable[[Gathering, Any], Awaitable[Any]]
+LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
-Standing = Callable[[str, Any], None]
+Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 
 
@@ -82,9 +82,9 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     activity_type: str
-    intent: type[Asked]
+    intent: type[RequestStruct]
     result_key: str
-    upgrade: Callable[[Any], Asked]
+    upgrade: Callable[[Any], RequestStruct]
     decoder: Decoder
     result: Callable[[Any], Wire] | None = None
 
@@ -96,15 +96,15 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
-    `owner` gives the user whose own credentials the intent changes, for the default right over them. `casts`: the
+    `owner` gives the user whose own credentials the intent changes, for the default right over them. `vote`: the
     vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
-    no execution ever does: then submissions need not wait for each other.
+    no execution ever does: then submissions do not queue.
 
     The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
-    once, when it is submitted. `standing` refuses a new submission, by its submitter's id, before anything else is
-    asked. `gather` looks up, before every decision, what `resources` and the execution need
-    beyond the organization. `resources` gives the keywords besides `activity` that policies see, from the
-    organization, the intent and what was gathered (None without `gather`).
+    once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
+    is asked. `load_context` looks up, before every decision, what `resources` and the execution need beyond the
+    organization. `resources` gives the keywords besides `activity` that policies see, from the organization, the
+    intent and the context (None without `load_context`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -113,11 +113,11 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     result: type[Wire]
     execute: Execute
     owner: Callable[[Any], str] | None = None
-    casts: VoteSelection | None = None
+    vote: VoteSelection | None = None
     changes_organization: bool = True
-    gather: Gather | None = None
+    load_context: LoadContext | None = None
     resources: Resources | None = None
-    standing: Standing | None = None
+    precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
 
     def version_of(self, activity_type: str) -> IntentVersion | None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding, VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -59,23 +59,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     `policies` are those of the organization, with the MFA conditions of the submitter and of the users who approve.
     `identities` are what its ID tokens proved when it was submitted, by field.
-    `gathered` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
+    `context` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
     it was submitted. Then policies see none of it, and the execution fails so.
     """
 
     activity_type: str
     operation: ActivityOperation
-    intent: Asked
+    intent: RequestStruct
     policies: CompiledPolicies
     submitter_id: str
     submitted_at_ms: int
     identities: Mapping[str, OidcClaims]
     proofs: tuple[Proof, ...]
     now_ms: int
-    gathered: Any = None
+    context: Any = None
     missing: ServiceError | None = None
 
-    def current_intent(self) -> Asked:
+    def current_intent(self) -> RequestStruct:
         """The intent as one of the current version."""
         version = self.operation.version_of(self.activity_type)
         assert version is not None, self.activity_type
@@ -148,7 +148,7 @@ def authorization_request(
     activity = _requested(case)
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
-        users=organization.users,
+        users=organization.users.by_id,
         approvals=list(map(_approval, _approvals(case, organization))),
         submitter_id=case.submitter_id,
         activity=activity,
@@ -203,7 +203,7 @@ def _resources(case: Case, organization: Organization) -> ResourceKeywords:
     resources = case.operation.resources
     if resources is None or case.missing is not None:
         return ResourceKeywords()
-    return resources(organization, case.current_intent(), case.gathered)
+    return resources(organization, case.current_intent(), case.context)
 
 
 def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> list[MfaStatus]:

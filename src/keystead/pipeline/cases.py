@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import Asked
+from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.authorization import Case
+from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
-from keystead.pipeline.gathering import Gathering
 from keystead.pipeline.requests import Submission, recorded_request
 
 
@@ -26,8 +26,8 @@ async def case_of_submission(
 ) -> Case:
     """A new submission with its context. Raises what its operation refuses before any policy is asked."""
     operation, intent = submission.operation, submission.version.upgrade(submission.intent)
-    if operation.standing is not None:
-        operation.standing(caller.user.user_id, intent)
+    if operation.precondition is not None:
+        operation.precondition(caller.user.user_id, intent)
     return Case(
         activity_type=submission.version.activity_type,
         operation=operation,
@@ -38,7 +38,7 @@ async def case_of_submission(
         identities=submission.identities,
         proofs=(authorization.proof_of(caller, submission, now_ms),),
         now_ms=now_ms,
-        gathered=await _loaded(operation, intent, organization, environment),
+        context=await _loaded(operation, intent, organization, environment),
     )
 
 
@@ -77,7 +77,7 @@ async def case_of_activity(
         identities=activity.identities,
         proofs=proofs,
         now_ms=now_ms,
-        gathered=context,
+        context=context,
         missing=missing,
     )
 
@@ -89,11 +89,11 @@ def operation_of(activity: Activity, environment: Environment) -> ActivityOperat
 
 
 async def _loaded(
-    operation: ActivityOperation, intent: Asked, organization: Organization, environment: Environment
+    operation: ActivityOperation, intent: RequestStruct, organization: Organization, environment: Environment
 ) -> Any:
-    if operation.gather is None:
+    if operation.load_context is None:
         return None
-    return await operation.gather(
-        Gathering(organization, environment.store, environment.rules.transactions, environment.signing_cache),
-        intent,
+    source = ContextSource(
+        organization, environment.store, environment.rules.transactions, environment.signing_cache
     )
+    return await operation.load_context(source, intent)

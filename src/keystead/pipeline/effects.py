@@ -11,18 +11,10 @@ import msgspec
 
 from keystead.api.records import User, Wire
 from keystead.api.rendering import encode
-from keystead.organizations.attachments import Attachment, NewAccount, RemovedAccount
-from keystead.organizations.lookups import Lookup, account_lookups, lookups, name_lookup
-from keystead.organizations.organization import (
-    Change,
-    Organization,
-    Profile,
-    Put,
-    Remove,
-    Version,
-    apply,
-    records_of,
-)
+from keystead.organizations.attachments import AttachedRow, Attachment, RemovedRow
+from keystead.organizations.kinds.profile import Profile
+from keystead.organizations.lookups import Lookup, lookups, name_lookup
+from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import Outcome
 from keystead.pipeline.authorization import Case
 from keystead.pipeline.store import OrganizationChange
@@ -40,8 +32,8 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
     if not outcome.changes and not outcome.attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _found_by(organization, outcome.changes) | _accounts_found_by(outcome.attachments, RemovedAccount)
-    found = _found_by(after, outcome.changes) | _accounts_found_by(outcome.attachments, NewAccount)
+    known = _found_by(organization, outcome.changes) | _removed_lookups(outcome.attachments)
+    found = _found_by(after, outcome.changes) | _new_lookups(outcome.attachments)
     return OrganizationChange(
         after=after,
         changes=outcome.changes,
@@ -61,7 +53,7 @@ def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
         after=founded.organization,
         changes=changes,
         attachments=founded.attachments,
-        lookups=_found_by(founded.organization, changes) | _accounts_found_by(founded.attachments, NewAccount),
+        lookups=_found_by(founded.organization, changes) | _new_lookups(founded.attachments),
     )
 
 
@@ -79,7 +71,9 @@ def _found_by(organization: Organization, changes: Iterable[Change]) -> frozense
     return frozenset(found)
 
 
-def _accounts_found_by(
-    attachments: Iterable[Attachment], kind: type[NewAccount | RemovedAccount]
-) -> frozenset[Lookup]:
-    return account_lookups(one.account for one in attachments if isinstance(one, kind))
+def _new_lookups(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
+    return frozenset(lookup for one in attachments if isinstance(one, AttachedRow) for lookup in one.lookups())
+
+
+def _removed_lookups(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
+    return frozenset(lookup for one in attachments if isinstance(one, RemovedRow) for lookup in one.lookups)

@@ -9,7 +9,7 @@ import msgspec
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
 from keystead.pipeline.authorization import AuthorizationSettings
-from keystead.pipeline.gathering import SigningCache, TransactionRules
+from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.requests import Liveness

@@ -15,7 +15,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, Execution, Informed, Outcome
+from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome
 from keystead.pipeline.authorization import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.states import Event
@@ -41,9 +41,9 @@ class Executed(msgspec.Struct, frozen=True):
     def reusable(self, case: Case) -> ComputedOutcome | None:
         """What a later attempt may commit without computing it again: the outcome of an operation that depends on
         its parameters and its context alone, such as a signature."""
-        if self.outcome is None or case.operation.gather is None or case.operation.changes_organization:
+        if self.outcome is None or case.operation.load_context is None or case.operation.changes_organization:
             return None
-        return ComputedOutcome(case.gathered, self.outcome)
+        return ComputedOutcome(case.context, self.outcome)
 
 
 def event_decided(decision: Decision, *, lacks_proofs: bool) -> Event:
@@ -68,7 +68,7 @@ async def execute(
     """
     if event is not Event.EXECUTED:
         return Executed(event)
-    if computed is not None and case.missing is None and computed.context == case.gathered:
+    if computed is not None and case.missing is None and computed.context == case.context:
         return Executed(Event.EXECUTED, computed.outcome)
     try:
         if case.missing is not None:
@@ -85,7 +85,7 @@ async def execute(
 
 def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
     """What the operation's function gets: with the loaded context, if the operation loads one."""
-    kind = Execution if case.operation.gather is None else partial(Informed, gathered=case.gathered)
+    kind = Execution if case.operation.load_context is None else partial(ExecutionWith, context=case.context)
     return kind(
         organization=organization,
         submitter_id=case.submitter_id,

@@ -49,7 +49,7 @@ class _Request(msgspec.Struct, frozen=True):
 
     @property
     def is_vote(self) -> bool:
-        return self.submission.operation.casts is not None
+        return self.submission.operation.vote is not None
 
     @property
     def activity_fingerprint(self) -> str:
@@ -168,7 +168,7 @@ class Lifecycle:
                         await queue.flush(request.activity_fingerprint)
                         activity = await self._voted_on(request)
                         operation = operation_of(activity, self._environment)
-                    if operation.gather is not None:  # the context is read from the database
+                    if operation.load_context is not None:  # the context is read from the database
                         await queue.flush()
                     head_commit = queue.head_commit
                     organization = await queue.organization()

@@ -72,7 +72,7 @@ class PolicySets:
             entry = self._entries[organization.id] = _Entry()
         self._entries.move_to_end(organization.id)
         conditions = {policy.condition for user in users for policy in user.mfa_policies if policy.condition}
-        is_current = entry.policies is organization.policies
+        is_current = entry.policies is organization.policies.by_id
         if is_current and conditions <= entry.compiled.mfa_conditions.keys():
             self.hits += 1
             return entry.compiled
@@ -83,7 +83,7 @@ class PolicySets:
             compiled = CompiledPolicies(entry.compiled.policy_set, {**entry.compiled.mfa_conditions, **by_text})
             self._keep(organization, entry, compiled, {**entry.expressions, **mfa_conditions})
             return compiled
-        policies = organization.policies_in_order()
+        policies = organization.policies.in_order()
         sources = [source for policy in policies for source in sources_of(policy).given]
         expressions = await _compiled(sources, entry.expressions)
         compiled = CompiledPolicies(policy_set(policies, expressions.__getitem__), by_text)
@@ -101,7 +101,7 @@ class PolicySets:
         if self._entries.get(organization.id) is not entry:  # dropped while its expressions were compiled
             return
         self.characters -= entry.characters
-        entry.policies, entry.compiled, entry.expressions = organization.policies, compiled, expressions
+        entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         entry.characters = _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in expressions)
         self.characters += entry.characters
         while self.characters > self._characters_max:

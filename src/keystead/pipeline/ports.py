@@ -7,16 +7,17 @@ Here: the protocols and the values that cross them. Not here: any implementation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Annotated, Protocol, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
 from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.organizations.organization import ImportKind, ImportTarget
-from keystead.organizations.organization import Sealed as Sealed
+from keystead.organizations.kinds.data_key import Sealed as Sealed
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 
 
 class Clock(Protocol):
@@ -37,12 +38,23 @@ class Identities(Protocol):
         ...
 
 
+# Every value that crosses to the signer has a bound: these, far above what the operations let through.
+
+ElementT = TypeVar("ElementT")
+Id = Annotated[str, Meta(max_length=128)]
+Text = Annotated[str, Meta(max_length=16_384)]
+KeyBytes = Annotated[bytes, Meta(max_length=65)]
+Message = Annotated[bytes, Meta(max_length=2_097_152)]
+Few = Annotated[Sequence[ElementT], Meta(max_length=100)]
+Many = Annotated[Sequence[ElementT], Meta(max_length=65_536)]
+
+
 class AccountRequest(msgspec.Struct, frozen=True):
     """An account to derive. `path` as the caller wrote it, e.g. m/44'/60'/0'/0/0."""
 
     curve: Curve
     path_format: PathFormat
-    path: str
+    path: Text
     address_format: AddressFormat
 
 
@@ -75,11 +87,11 @@ class NewPrivateKey(msgspec.Struct, frozen=True):
 class WalletKey(msgspec.Struct, frozen=True, tag="wallet"):
     """The key at `path` in a wallet whose mnemonic is `sealed`; `public_key` as in StandaloneKey."""
 
-    wallet_id: str
+    wallet_id: Id
     sealed: Sealed
     curve: Curve
-    path: str
-    public_key: bytes
+    path: Text
+    public_key: KeyBytes
 
 
 class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
@@ -89,10 +101,10 @@ class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
     ed25519.
     """
 
-    private_key_id: str
+    private_key_id: Id
     sealed: Sealed
     curve: Curve
-    public_key: bytes
+    public_key: KeyBytes
 
 
 SigningKey = WalletKey | StandaloneKey
@@ -111,8 +123,8 @@ class BundleSigner(msgspec.Struct, frozen=True, rename="camel"):
 class ClientMessage(msgspec.Struct, frozen=True):
     """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
 
-    encapped: bytes
-    ciphertext: bytes
+    encapped: KeyBytes
+    ciphertext: Message
 
 
 class NewImportTarget(msgspec.Struct, frozen=True):
@@ -137,23 +149,23 @@ class ImportedPrivateKey(msgspec.Struct, frozen=True):
 
 
 class Signer(Protocol):
-    """The only door to plaintext key material. Nothing it returns is secret.
+    """The only access to plaintext key material. Nothing that it returns is secret.
 
     Raises InvalidRequest for a path, mnemonic length or combination of curve and address format that cannot be.
     """
 
-    async def new_data_key(self, organization_id: str) -> Sealed:
+    async def new_data_key(self, organization_id: Id) -> Sealed:
         """A fresh data key for an organization, sealed under the master key."""
         ...
 
     async def create_wallet(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        wallet_id: str,
-        mnemonic_length: int,
-        accounts: Sequence[AccountRequest],
+        wallet_id: Id,
+        mnemonic_length: Annotated[int, Meta(ge=0, le=100)],
+        accounts: Many[AccountRequest],
     ) -> NewWallet:
         """Make a BIP-39 mnemonic of `mnemonic_length` words, derive the accounts, seal the mnemonic."""
         ...
@@ -161,11 +173,11 @@ class Signer(Protocol):
     async def derive_accounts(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        wallet_id: str,
+        wallet_id: Id,
         sealed_mnemonic: Sealed,
-        accounts: Sequence[AccountRequest],
+        accounts: Many[AccountRequest],
     ) -> tuple[DerivedAccount, ...]:
         """More accounts of a wallet that exists, in the order of the requests."""
         ...
@@ -173,11 +185,11 @@ class Signer(Protocol):
     async def create_private_key(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        private_key_id: str,
+        private_key_id: Id,
         curve: Curve,
-        address_formats: Sequence[AddressFormat],
+        address_formats: Few[AddressFormat],
     ) -> NewPrivateKey:
         """Make a private key of `curve`, write its addresses, seal it."""
         ...
@@ -185,11 +197,11 @@ class Signer(Protocol):
     async def sign(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
         key: SigningKey,
         scheme: SignatureScheme,
-        messages: Sequence[bytes],
+        messages: Many[Message],
     ) -> tuple[Signature, ...]:
         """One signature per message, in their order. ECDSA is deterministic (RFC 6979), with s in the lower half.
 
@@ -202,7 +214,7 @@ class Signer(Protocol):
         ...
 
     async def new_import_target(
-        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+        self, *, organization_id: Id, data_key: Sealed, target_id: Id, kind: ImportKind, user_id: Id
     ) -> NewImportTarget:
         """Make a fresh key for one import of this kind by this user."""
         ...
@@ -210,12 +222,12 @@ class Signer(Protocol):
     async def import_wallet(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        targets: Sequence[ImportTarget],
+        targets: Few[ImportTarget],
         message: ClientMessage,
-        wallet_id: str,
-        accounts: Sequence[AccountRequest],
+        wallet_id: Id,
+        accounts: Many[AccountRequest],
     ) -> ImportedWallet:
         """Make a wallet of the mnemonic in the message, which one of the targets opens; the first is tried first.
 
@@ -226,13 +238,13 @@ class Signer(Protocol):
     async def import_private_key(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        targets: Sequence[ImportTarget],
+        targets: Few[ImportTarget],
         message: ClientMessage,
-        private_key_id: str,
+        private_key_id: Id,
         curve: Curve,
-        address_formats: Sequence[AddressFormat],
+        address_formats: Few[AddressFormat],
     ) -> ImportedPrivateKey:
         """Keep the private key in the message, as `import_wallet` does.
 
@@ -243,20 +255,20 @@ class Signer(Protocol):
     async def export_wallet(
         self,
         *,
-        organization_id: str,
+        organization_id: Id,
         data_key: Sealed,
-        wallet_id: str,
+        wallet_id: Id,
         sealed_mnemonic: Sealed,
         language: MnemonicLanguage,
-        target: bytes,
+        target: KeyBytes,
     ) -> str:
         """The wallet's mnemonic in a signed bundle that only the P-256 key `target` (65 bytes, a point) opens."""
         ...
 
-    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+    async def export_key(self, *, organization_id: Id, data_key: Sealed, key: SigningKey, target: KeyBytes) -> str:
         """The 32 bytes of a key, likewise."""
         ...
 
-    async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
+    async def prove(self, payloads: Many[Text]) -> tuple[AppProof, ...]:
         """Sign each payload (JSON text) with the server's proof key."""
         ...

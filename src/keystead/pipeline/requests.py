@@ -17,13 +17,13 @@ from msgspec import Meta
 from keystead.api.decoding import decoder, plain, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import Asked, OidcClaims
+from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.pipeline.activity import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
 
 
-class Envelope(Asked, Generic[ParametersT], frozen=True):
+class Envelope(RequestStruct, Generic[ParametersT], frozen=True):
     """The members that every submission has; `timestamp_ms` is decimal text."""
 
     type: Annotated[str, Meta(max_length=255)]
@@ -49,7 +49,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     operation: ActivityOperation
     version: IntentVersion
     envelope: Envelope[Any]
-    intent: Asked
+    intent: RequestStruct
     request: bytes
     fingerprint: str
     identities: Mapping[str, OidcClaims] = {}
@@ -103,7 +103,7 @@ def _version_of(operation: ActivityOperation, activity_type: str) -> IntentVersi
     return version
 
 
-def read_intent(version: IntentVersion, parameters: msgspec.Raw) -> Asked:
+def read_intent(version: IntentVersion, parameters: msgspec.Raw) -> RequestStruct:
     """The intent of this version. One member too many is forgiven: a published client puts
     `generateAppProofs` among the parameters."""
     try:
@@ -129,7 +129,7 @@ def recorded_envelope(request: bytes) -> Envelope[msgspec.Raw]:
     return envelope
 
 
-def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], Asked]:
+def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], RequestStruct]:
     """The envelope and the intent of a request on record, which is of this version."""
     at_once = _read_at_once(version, request, None)
     if at_once is not None:
@@ -153,7 +153,7 @@ def _read_at_once(version: IntentVersion, body: bytes, read: Any) -> Envelope[An
 
 
 @functools.cache
-def _at_once(intent: type[Asked]) -> msgspec.json.Decoder[Any]:
+def _at_once(intent: type[RequestStruct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(Envelope[intent])  # type: ignore[valid-type]
 
 

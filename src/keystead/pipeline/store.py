@@ -20,7 +20,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.gathering import AttachmentReads
+from keystead.pipeline.context import ContextReads
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ class OrganizationLock(Protocol):
         ...
 
 
-class Store(AttachmentReads, Protocol):
+class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     async def organization(self, organization_id: str) -> Organization | None:

@@ -37,7 +37,7 @@ async def decide_vote(
     `submission` is the vote. Nothing is committed for an approval that repeats an earlier one and changes nothing.
     `computed`: by an earlier attempt at it. Raises ServiceError if refused.
     """
-    selection, user_id = submission.operation.casts, caller.user.user_id
+    selection, user_id = submission.operation.vote, caller.user.user_id
     settings = environment.rules.authorization
     assert selection is not None
     if states.is_final(on_record.status):

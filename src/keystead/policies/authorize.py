@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet

@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.records import User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import subject_of
 

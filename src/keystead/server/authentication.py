@@ -91,7 +91,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
     origins = next(filter(None, named), "")
     for holder in holders:
-        held = holder.authenticator_holders.get(assertion.credential_id)
+        held = holder.users.by_credential_id.get(assertion.credential_id)
         if held is None:
             continue
         _, authenticator = held

@@ -24,16 +24,10 @@ from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import lookups
-from keystead.organizations.organization import (
-    DataKey,
-    Organization,
-    Profile,
-    Record,
-    RootQuorum,
-    Version,
-    founded,
-)
+from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.ports import AccountRequest
 from keystead.server.service import MODE
 from keystead.signer.local import LocalSigner
@@ -137,7 +131,7 @@ async def bootstrap(
         records.append(wallet)
         attachments.append(SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic))
         attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
-    organization = founded(organization_id, Version(1, new_id()), records)
+    organization = from_records(organization_id, Version(1, new_id()), records)
     written = await store.found(
         organization,
         attachments,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from keystead.server.settings import CLIENT_VARIABLES, PREFIX, Settings
+from keystead.server.settings import CLIENT_VARIABLES, PREFIX, AllSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
@@ -39,9 +39,9 @@ _CLIENT = """
 
 def configuration_page() -> str:
     """Every setting with its default and its meaning."""
-    hints = typing.get_type_hints(Settings, include_extras=True)
+    hints = typing.get_type_hints(AllSettings, include_extras=True)
     rows = []
-    for field in msgspec.structs.fields(Settings):
+    for field in msgspec.structs.fields(AllSettings):
         (meta,) = (extra for extra in hints[field.name].__metadata__ if isinstance(extra, msgspec.Meta))
         default = "needed" if field.required else f"`{_shown(field.default)}`"
         rows.append(f"| `{PREFIX}{field.name.upper()}` | {default} | {meta.description} |")

@@ -13,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import functools
+import socket
+import struct
 import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -111,7 +113,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        self._transport.abort()
+        self._cut_off()
         if self._task is not None:
             self._task.cancel()
 
@@ -163,7 +165,7 @@ class HttpConnection(asyncio.Protocol):
         if self._task is None:
             self._refuse(Unavailable("the server is receiving more than it has memory for; send the request again"))
         else:
-            self._transport.abort()  # it sent ahead of an answer that it has not taken
+            self._cut_off()  # it sent ahead of an answer that it has not taken
 
     def _refuse(self, error: ServiceError) -> None:
         """Answer what has arrived of a request with an error; the connection ends with it."""
@@ -186,7 +188,7 @@ class HttpConnection(asyncio.Protocol):
             is_last = answer.close or not request.keep_alive or self._connections.stopping
             await self._write(answer, is_head=request.method == "HEAD", is_last=is_last)
         except BaseException:
-            self._transport.abort()  # the caller is not to wait for an answer that will not come
+            self._cut_off()  # the caller is not to wait for an answer that will not come
             raise
         finally:
             self._task = None
@@ -206,7 +208,7 @@ class HttpConnection(asyncio.Protocol):
     async def _write(self, answer: HttpAnswer, *, is_head: bool, is_last: bool) -> None:
         """Send it, and wait until the caller has taken it or the time for that is over."""
         if self._taken is not None:  # "100 Continue", to a caller that reads nothing
-            self._transport.abort()
+            self._cut_off()
         if self._is_lost or self._transport.is_closing():
             return
         head = [_STATUS_LINES[answer.status], _date_line(int(time.time()))]
@@ -220,11 +222,11 @@ class HttpConnection(asyncio.Protocol):
             return
         self._body_bytes = 0
         if self._hold(self._transport.get_write_buffer_size() + self._parser.bytes_held):
-            self._start_timer(self._limits.write_timeout_s, self._transport.abort)
+            self._start_timer(self._limits.write_timeout_s, self._cut_off)
             await self._taken
             self._stop_timer()
         else:
-            self._transport.abort()
+            self._cut_off()
 
     # The end of a connection.
 
@@ -238,7 +240,14 @@ class HttpConnection(asyncio.Protocol):
             return
         self._transport.write_eof()
         self._read(True)
-        self._start_timer(self._limits.body_timeout_s, self._transport.abort)
+        self._start_timer(self._limits.body_timeout_s, self._cut_off)
+
+    def _cut_off(self) -> None:
+        """Reset the connection; closed otherwise, the system would keep what it has not sent, and go on trying."""
+        if not self._transport.is_closing():
+            connection = self._transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
 
     def _leave(self) -> None:
         """The connection is lost and its last request is answered: what it held is free."""

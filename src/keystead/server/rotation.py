@@ -23,7 +23,8 @@ from typing import Final
 import msgspec
 
 from keystead.api.rendering import encode
-from keystead.organizations.organization import DataKey, Put, Version, apply
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.organization import Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 from keystead.signer.master_keys import Master, SealBroken

@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
 import uvloop
 
@@ -36,16 +35,16 @@ def serve_here(
     settings: Settings,
     sockets: Sequence[socket.socket],
     *,
-    signer_socket: Path | None = None,
+    connector: socket.socket | None = None,
     when_open: Callable[[Service], Awaitable[None]] | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT. `signer_socket`: as Service takes it.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: as Service takes it.
 
     `when_open` is called before the first request is answered. Raises NotReady, SettingsError.
     """
     _tune_interpreter()
     limits = connection_limits(settings)
-    service = Service(settings, signer_socket=signer_socket)
+    service = Service(settings, connector=connector)
 
     async def served() -> None:
         await service.open()
@@ -84,12 +83,12 @@ async def serve(
     await connections.stop(shutdown_timeout_s)
 
 
-def check(settings: Settings, signer_socket: Path) -> None:
+def check(settings: Settings, connector: socket.socket) -> None:
     """What a worker process would find, before any is started. Raises NotReady, SettingsError."""
     connection_limits(settings)
 
     async def opened() -> None:
-        await (await open_checked(settings, signer_socket)).close()
+        await (await open_checked(settings, connector)).close()
 
     uvloop.run(opened())
 

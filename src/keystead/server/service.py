@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import socket
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -23,8 +23,8 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.environment import Environment, Rules
-from keystead.pipeline.gathering import SigningCache, TransactionRules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
@@ -35,7 +35,7 @@ from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.local import open_signer
-from keystead.signer.master_keys import MasterKeyError, SealBroken, open_master_keys
+from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
@@ -73,12 +73,12 @@ class Opened(msgspec.Struct, frozen=True):
             self.channel.close()
 
 
-async def open_checked(settings: Settings, signer_socket: Path | None = None) -> Opened:
+async def open_checked(settings: Settings, connector: socket.socket | None = None) -> Opened:
     """The store and the signer, if the installation is one that these settings may run.
 
-    The signer is the process at `signer_socket`; without one, it is in this process. Raises NotReady: no database,
-    migrations that are not current, nothing initialised, data of the other mode, a master key that does not open
-    the data, a malformed list of issuers.
+    The signer is the process that `connector` leads to; without one, it is in this process. Raises NotReady: no
+    database, migrations that are not current, nothing initialised, data of the other mode, a master key that does
+    not open the data, a malformed list of issuers.
     """
     with _one_line():
         identities = identities_of(settings, SystemClock())
@@ -96,7 +96,7 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
         raise NotReady(str(refused)) from None
     try:
         server_keys = await _server_keys(store, settings.mode)
-        if signer_socket is None:
+        if connector is None:
             with _one_line():
                 return Opened(
                     store,
@@ -104,7 +104,7 @@ async def open_checked(settings: Settings, signer_socket: Path | None = None) ->
                     identities,
                     None,
                 )
-        channel = Channel(signer_socket, server_keys)
+        channel = Channel(connector, server_keys)
         with _one_line():
             await channel.open()
         return Opened(store, remote_signer(channel), identities, channel)
@@ -141,6 +141,8 @@ def _one_line() -> Iterator[None]:
         raise NotReady(str(refused)) from None
     except WrongMasterKey:
         raise NotReady("the master key does not open the stored data: it is another installation's key") from None
+    except MasterKeyMissing as missing:
+        raise NotReady(f"{missing}: the master key is being changed, start this server with both keys") from None
     except SealBroken as broken:
         raise NotReady(f"a stored key of the server is damaged: {broken}") from None
 
@@ -167,7 +169,7 @@ def rules_of(settings: Settings) -> Rules:
 class Service:
     """The parts that answering requests needs. Those below are there between start and stop.
 
-    The signer is the process at `signer_socket`; without one, it is in this process.
+    The signer is the process that `connector` leads to; without one, it is in this process.
     """
 
     store: DatabaseStore
@@ -176,15 +178,15 @@ class Service:
     environment: Environment
     lifecycle: Lifecycle
 
-    def __init__(self, settings: Settings, *, signer_socket: Path | None = None) -> None:
+    def __init__(self, settings: Settings, *, connector: socket.socket | None = None) -> None:
         self.settings = settings
-        self._signer_socket = signer_socket
+        self._connector = connector
         self.clock = SystemClock()
         self._is_open = False
 
     async def open(self) -> None:
         """Raises NotReady."""
-        self._opened = await open_checked(self.settings, self._signer_socket)
+        self._opened = await open_checked(self.settings, self._connector)
         self.store, self.signer, self.identities = (
             self._opened.store,
             self._opened.signer,
@@ -225,7 +227,7 @@ class Service:
         return b'{"status":"ok"}'
 
     async def readyz(self) -> bytes:
-        """The database answers, its migrations are current; the signer answers. Raises Unavailable."""
+        """The database answers and is migrated; the signer answers and has the master key. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         try:
@@ -233,7 +235,10 @@ class Service:
             if not await is_current(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:
-                await self._opened.channel.ready()
+                # A rotation of the master key replaces the proof key first: with its id the signer can be asked
+                # whether it has the key that data is sealed under.
+                proof_key = msgspec.json.decode(await self.store.instance_value("proof_key") or b"", type=Sealed)
+                await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
         return b'{"status":"ready"}'

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from keystead.organizations.record_kinds import RECORD_KINDS
+
 PREFIX = "KEYSTEAD_"
 
 CLIENT_VARIABLES = frozenset(
@@ -19,10 +21,6 @@ CLIENT_VARIABLES = frozenset(
     for name in ("BASE_URL", "ORGANIZATION_ID", "API_PUBLIC_KEY", "API_PRIVATE_KEY", "CREDENTIALS", "USER_ID")
 )
 """Variables of the same prefix that the client and the commands read, not the server."""
-
-
-SIGNER_SOCKET = f"{PREFIX}SIGNER_SOCKET"
-"""Where `serve` tells its worker processes that the signer listens. It is not for operators."""
 
 
 class SettingsError(Exception):
@@ -155,33 +153,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="Whether Ethereum transactions that name no chain, and are valid on every one, are signed."
         ),
     ] = False
-    limit_users: Annotated[int, Meta(description="Most users of an organization.", ge=0)] = 10_000
-    limit_wallets: Annotated[int, Meta(description="Most wallets of an organization.", ge=0)] = 10_000
-    limit_private_keys: Annotated[int, Meta(description="Most private keys of an organization.", ge=0)] = 1_000
-    limit_contract_interfaces: Annotated[
-        int, Meta(description="Most contract interfaces of an organization.", ge=0)
-    ] = 1_000
-    limit_tags: Annotated[int, Meta(description="Most tags of an organization.", ge=0)] = 1_000
-    limit_policies: Annotated[int, Meta(description="Most policies of an organization.", ge=0)] = 1_000
-    limit_invitations: Annotated[int, Meta(description="Most open invitations of an organization.", ge=0)] = 1_000
-    limit_authenticators_per_user: Annotated[int, Meta(description="Most authenticators of a user.", ge=0)] = 10
-    limit_long_lived_api_keys_per_user: Annotated[
-        int, Meta(description="Most API keys without expiry of a user.", ge=0)
-    ] = 10
-    limit_expiring_api_keys_per_user: Annotated[
-        int, Meta(description="Most expiring API keys of a user; one more replaces the oldest.", ge=0)
-    ] = 10
-    limit_oauth_providers_per_user: Annotated[int, Meta(description="Most OAuth identities of a user.", ge=0)] = 10
-    limit_mfa_policies_per_user: Annotated[int, Meta(description="Most MFA policies of a user.", ge=0)] = 10
 
     def __repr__(self) -> str:
         return f"Settings(mode={self.mode!r})"
 
 
+AllSettings: type[Settings] = msgspec.defstruct(
+    "AllSettings",
+    [
+        (f"limit_{limit.name}", Annotated[int, Meta(description=limit.description, ge=0)], limit.default)
+        for limit in RECORD_KINDS.limits
+    ],
+    bases=(Settings,),
+    frozen=True,
+    kw_only=True,
+)  # type: ignore[assignment] # `bases` makes it one
+"""The settings, with `limit_…` for each limit that a record kind declares."""
+
 SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY", f"{PREFIX}PKCS11_PIN"})
 """Variables whose values are for the signer alone."""
 
-NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings))
+NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.fields(AllSettings))
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -191,13 +183,13 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES - {SIGNER_SOCKET}):
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
         raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
     }
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        return msgspec.convert(values, AllSettings, strict=False)
     except msgspec.ValidationError as refused:
         if "missing required field" in str(refused):
             raise SettingsError("no database: give --database-url or KEYSTEAD_DATABASE_URL") from None

@@ -13,15 +13,16 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from keystead.server import logs
 from keystead.server.logs import logger
 from keystead.server.run import serve_here
 from keystead.server.service import NotReady
-from keystead.server.settings import SECRET_NAMES, SIGNER_SOCKET, Settings, SettingsError, from_environment
+from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
+from keystead.signer.connector import inherited
+from keystead.storage.open import sqlite_path
 
 _LOOK_S: Final = 0.5
 """How often it is asked whether a process has ended."""
@@ -29,6 +30,16 @@ _PAUSE_S: Final = 2.0
 """A process that ended is started again no sooner than this after its last start."""
 _END_GRACE_S: Final = 5.0
 """How much longer than the time to stop a process has until it is killed."""
+
+
+def check_workers(settings: Settings) -> None:
+    """Raises SettingsError if several processes are to serve a SQLite file: one process at a time writes to it, so
+    that they would take turns and be slower than one."""
+    if settings.workers > 1 and sqlite_path(settings.database_url) is not None:
+        raise SettingsError(
+            f"KEYSTEAD_WORKERS is {settings.workers}, but only one process can serve a SQLite file: only one at a "
+            "time can write to it. Set KEYSTEAD_WORKERS to 1, or KEYSTEAD_DATABASE_URL to a PostgreSQL database"
+        )
 
 
 class _Worker:
@@ -63,19 +74,19 @@ class _Worker:
             self._process.wait()
 
 
-def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], signer_socket: Path) -> None:
+def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], connector: socket.socket) -> None:
     """Serve in `settings.workers` processes until SIGTERM or SIGINT.
 
-    They read their settings from the environment, from which secrets are removed.
+    They read their settings from the environment, from which secrets are removed, and inherit the sockets and the
+    way to the signer (`signer.connector`).
     """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     for name in SECRET_NAMES:
         os.environ.pop(name, None)
-    os.environ[SIGNER_SOCKET] = str(signer_socket)
-    descriptors = [listener.fileno() for listener in sockets]
-    command = [sys.executable, "-m", "keystead.server.workers", *map(str, descriptors)]
+    descriptors = [connector.fileno(), *(listener.fileno() for listener in sockets)]
+    command = [sys.executable, "-m", "keystead.server.workers", str(os.getpid()), *map(str, descriptors)]
     workers = [_Worker(command, descriptors) for _ in range(settings.workers)]
     while not stopping.wait(_LOOK_S):
         for worker in workers:
@@ -87,14 +98,15 @@ def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], signe
 
 
 def main(arguments: Sequence[str]) -> int:
-    """What each process runs: serve the sockets with these numbers. Returns its exit code."""
+    """What each process runs. `arguments`: the parent's process id; the numbers of the inherited descriptors, the
+    connector first, then the listening sockets. Returns the exit code."""
+    parent, connector, *listeners = map(int, arguments)
     confinement.keep_memory_private()
-    confinement.die_with_parent()
+    confinement.die_with_parent(parent)
     try:
         settings = from_environment(os.environ)
         logs.configure(settings.log_level)
-        sockets = [socket.socket(fileno=int(number)) for number in arguments]
-        serve_here(settings, sockets, signer_socket=Path(os.environ[SIGNER_SOCKET]))
+        serve_here(settings, [inherited(number) for number in listeners], connector=inherited(connector))
     except (NotReady, SettingsError) as refused:
         logger.error("%s", refused)
         return 1

@@ -1,4 +1,6 @@
-"""The signer as a process of its own: the calls that cross to it, its confinement, its start and restart.
+"""The signer: the only code that handles plaintext key material, in a process of its own.
 
-Not here: what a signer does with keys (`keys`), and who asks it (`activities`, `server`).
+`local` carries out the calls; `rpc`, `client`, `connector` bring them to the process; `process`, `confinement`,
+`supervision` run it; `master_keys`, `resealing` serve the commands that deal with master keys. Not here: what a
+caller may ask for (`pipeline`, `policies`).
 """

@@ -1,62 +1,48 @@
-"""The signer as the server processes see it: a protocol's methods, each a request over one Unix connection.
+"""The signer as the server processes see it: each method of the protocol is a request over one connection.
 
-Here: connecting, several requests in flight, trying again. Not here: the frames (`rpc`), the other side
-(`process`).
+Here: connecting, several requests in flight, asking again. Not here: how calls are encoded (`rpc`), how a
+connection comes about (`connector`), the other side (`process`).
 
-A call leaves nothing behind in the signer, so one that got no answer is made again, once, on a new connection; its
-first result, if there was one, reached nobody.
+A call leaves nothing behind in the signer. So a call whose connection ended before the answer is made again, once,
+on a new connection; a first result, if there was one, reached nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import socket
 from collections.abc import Awaitable
-from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgspec
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.ports import Signer
-from keystead.signer.peers import peer_of
-from keystead.signer.rpc import (
-    Answer,
-    BadFrame,
-    Call,
-    Frames,
-    calls,
-    read_answer,
-    refusal_of,
-    request_frame,
-)
+from keystead.signer.connector import connect
+from keystead.signer.frame_batch import FrameBatch
+from keystead.signer.rpc import Answer, BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
 from keystead.signer.server_keys import ServerKeys
 
 CALL_TIMEOUT_S: Final = 20.0
-"""How long one call may take, with waiting for a signer that is being started again."""
+"""How long one call may take, including the time until a signer that died is there again."""
 
 _CONNECT_PAUSE_S = 0.02
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection ended before the answer came."""
 
 
-class PendingCall(NamedTuple):
-    call: Call
-    result: asyncio.Future[Any]
-
-
 class Connection(asyncio.Protocol):
-    """One connection: numbers the requests, and gives each answer to the caller that waits for its number."""
+    """One connection: numbers requests, and gives each answer to the call with its number."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
-        self._pending: dict[int, PendingCall] = {}
-        self._unsent: list[bytes] = []
+        self._pending: dict[int, tuple[Call, asyncio.Future[Any]]] = {}
         self._number = 0
         self._loop = asyncio.get_running_loop()
+        self._batch = FrameBatch(self._write)
 
     @property
     def is_open(self) -> bool:
@@ -69,88 +55,89 @@ class Connection(asyncio.Protocol):
         try:
             for frame in self._frames.taken(data):
                 answer = read_answer(frame)
-                pending = self._pending.pop(answer.number, None)
-                if pending is not None:
-                    _settle(pending, answer)
+                if pending := self._pending.pop(answer.number, None):
+                    _settle(*pending, answer)
         except (BadFrame, msgspec.MsgspecError, KeyError):
             self.close()
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
-        lost, self._pending = self._pending, {}
-        for pending in lost.values():
-            if not pending.result.done():
-                pending.result.set_exception(_Lost())
+        pending, self._pending = self._pending, {}
+        for _call, result in pending.values():
+            if not result.done():
+                result.set_exception(_ConnectionLost())
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
     async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
-        """Raises what the signer refuses with, _Lost, and TimeoutError at the deadline, a time of the loop."""
+        """The call's result. `deadline` is a time of the event loop.
+
+        Raises what the signer refuses with, what `request_frame` raises, _ConnectionLost, and TimeoutError.
+        """
         if not self.is_open:
-            raise _Lost
-        self._number += 1
-        number, result = self._number, self._loop.create_future()
+            raise _ConnectionLost
+        self._number = number = self._number + 1
         frame = request_frame(number, call, arguments)
-        self._pending[number] = PendingCall(call, result)
-        if not self._unsent:  # waking the signer costs as much as a signature: once in a turn of the event loop
-            self._loop.call_soon(self._send)
-        self._unsent.append(frame)
+        result = self._loop.create_future()
+        self._pending[number] = call, result
+        self._batch.add(frame)
         # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
-        timer = self._loop.call_at(deadline, _give_up, result)
+        timer = self._loop.call_at(deadline, _time_out, result)
         try:
             return await result
         finally:
             timer.cancel()
             self._pending.pop(number, None)
 
-    def _send(self) -> None:
-        unsent, self._unsent = self._unsent, []
+    def _write(self, frames: bytes) -> None:
         if self._transport is not None:
-            self._transport.write(b"".join(unsent))
+            self._transport.write(frames)
 
 
-def _settle(pending: PendingCall, answer: Answer) -> None:
-    if pending.result.done():  # its caller gave up
+def _settle(call: Call, result: asyncio.Future[Any], answer: Answer) -> None:
+    if result.done():  # its caller gave up
         return
     if answer.refused:
-        pending.result.set_exception(refusal_of(answer))
+        result.set_exception(refusal_of(answer))
         return
     try:
-        pending.result.set_result(pending.call.result.decode(answer.body))
+        result.set_result(call.result.decode(answer.body))
     except msgspec.MsgspecError as wrong:
-        pending.result.set_exception(wrong)
+        result.set_exception(wrong)
 
 
-def _give_up(future: asyncio.Future[Any]) -> None:
-    if not future.done():
-        future.set_exception(TimeoutError())
+def _time_out(result: asyncio.Future[Any]) -> None:
+    if not result.done():
+        result.set_exception(TimeoutError())
 
 
 class Channel:
-    """Connections to the signer at `path`, one at a time, made anew when one ends. Belongs to one event loop.
+    """Connections to the signer, one at a time, made anew when one ends. Belongs to one event loop.
 
-    Each connection shows `server_keys` first, which the installation keeps.
+    `connector`: the inherited end (`signer.connector`). Each connection presents `server_keys` first, the
+    installation's sealed values.
     """
 
-    def __init__(self, path: Path, server_keys: ServerKeys) -> None:
-        self._path = path
+    def __init__(self, connector: socket.socket, server_keys: ServerKeys) -> None:
+        self._connector = connector
         self._server_keys = server_keys
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._unlock = calls()["unlock"]
+        self._ready = calls()["ready"]
 
     async def open(self) -> None:
-        """Connect now. Raises Unavailable, and as `Door.unlock` does."""
+        """Connect now. Raises Unavailable, and as `Handshake.unlock` does."""
         try:
             await self._connected(_deadline())
         except TimeoutError:
             raise _no_answer() from None
 
-    async def ready(self) -> None:
-        """Raises Unavailable unless the signer answers now, and as `Door.unlock` does."""
-        await self.ask(self._unlock, self._unlock.parameters(self._server_keys))
+    async def ready(self, master_key_id: str) -> None:
+        """Raises Unavailable unless the signer answers now and has this master key."""
+        await self.ask(self._ready, self._ready.parameters(master_key_id))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -165,16 +152,16 @@ class Channel:
                 if connection is None or not connection.is_open:
                     connection = await self._connected(deadline)
                 return await connection.ask(call, arguments, deadline)
-            except _Lost:
+            except _ConnectionLost:
                 continue
             except TimeoutError:
                 break
         raise _no_answer()
 
     async def _connected(self, deadline: float) -> Connection:
-        """An open connection that the signer has accepted; waits while there is none to be had.
+        """An open connection that the signer has accepted; waits until there is one.
 
-        Raises TimeoutError at the deadline, and as `Door.unlock` does.
+        Raises TimeoutError at the deadline, and as `Handshake.unlock` does.
         """
         async with asyncio.timeout_at(deadline), self._connecting:
             while self._connection is None or not self._connection.is_open:
@@ -182,16 +169,14 @@ class Channel:
                     self._connection = await self._connect(deadline)
                 except TimeoutError:  # which is an OSError
                     raise
-                except (OSError, _Lost):
+                except (OSError, _ConnectionLost):
                     await asyncio.sleep(_CONNECT_PAUSE_S)
             return self._connection
 
     async def _connect(self, deadline: float) -> Connection:
         loop = asyncio.get_running_loop()
-        transport, connection = await loop.create_unix_connection(Connection, str(self._path))
-        if peer_of(transport.get_extra_info("socket")).uid != os.getuid():
-            transport.close()
-            raise Unavailable("the signer's socket belongs to another user of this machine")
+        stream = connect(self._connector)
+        transport, connection = await loop.create_unix_connection(Connection, sock=stream)
         try:
             await connection.ask(self._unlock, self._unlock.parameters(self._server_keys), deadline)
         except BaseException:

@@ -33,10 +33,15 @@ def keep_memory_private() -> None:
         _prctl(_PR_SET_DUMPABLE, 0)
 
 
-def die_with_parent() -> None:
-    """This process is killed when the one that started it ends, however that ends. Linux."""
+def die_with_parent(parent: int) -> None:
+    """This process is killed when process `parent`, which started it, ends, however that ends. Linux.
+
+    If `parent` has ended already, this process ends now: the kernel would never tell.
+    """
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def leave_network() -> bool:
@@ -61,7 +66,7 @@ def _enter_namespaces() -> bool:
     if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
         return False
     try:
-        # Who asks is told apart by user, so this user must be itself in the new namespace.
+        # So that files, and the process itself, keep their owner.
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")

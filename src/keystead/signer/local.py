@@ -7,38 +7,37 @@ are stored, and how a call reaches this process (`rpc`, `process`).
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
-from keystead.api.errors import Internal
+from keystead.api.errors import Internal, Unavailable
 from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.bundles import BundleKey
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
-from keystead.keys.importing import new_target, opened_message, read_phrase, read_private_key
+from keystead.keys.importing import new_target, open_message, read_phrase, read_private_key
 from keystead.keys.material import (
     Phrase,
-    PlannedAccount,
-    derive_account,
-    keep_private_key,
+    derive_accounts,
     make_wallet,
-    opened_key,
-    opened_wallet,
+    open_signing_key,
+    open_wallet,
     plan_accounts,
     private_key_context,
     require_all_encodable,
+    seal_private_key,
     wallet_context,
 )
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.proof_key import ProofKey
-from keystead.keys.sealing import DataKey, Master, Purpose, SealBroken, SealContext
-from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.organizations.organization import ImportKind, ImportTarget
+from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, Purpose, SealBroken, SealContext
+from keystead.keys.signatures import SignatureUnverified, signatures
+from keystead.keys.steps import Steps, complete
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
@@ -51,7 +50,9 @@ from keystead.pipeline.ports import (
     NewWallet,
     Sealed,
     SigningKey,
+    WalletKey,
 )
+from keystead.signer.fair_queue import FairQueue
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 
 PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
@@ -66,14 +67,18 @@ SERVER_KEY_CONTEXTS: Final[Mapping[str, SealContext]] = {
 }
 """By the fields of ServerKeys."""
 
+INLINE_STEPS_MAX: Final = 16
+"""Signatures, and segments of a path, up to which a call to sign is not worth a turn in the queue."""
+
 
 class LocalSigner:
     """Implements `pipeline.ports.Signer`.
 
-    `proof_key` comes from `new_proof_key`; without one nothing can be proved. `bundle_key` comes from
-    `new_bundle_key`; without one nothing is exported or imported. `entropy(n)` gives n bytes and is where mnemonics
-    and these two keys come from; only a development server that must come up with the same addresses each time
-    passes its own. Data keys, import targets and nonces always come from the operating system.
+    `proof_key` comes from `new_proof_key`; without it nothing can be proved. `bundle_key` comes from
+    `new_bundle_key`; without it nothing is exported or imported. `entropy(n)` gives n bytes and is the source of
+    mnemonics and of these two keys; a seeded development server passes its own. Data keys, import targets and
+    nonces always come from the operating system. Long work goes through `queue`; signers that share a process share
+    one.
 
     Raises SealBroken if `master_key` does not open the two.
     """
@@ -85,9 +90,11 @@ class LocalSigner:
         bundle_key: Sealed | None = None,
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
+        queue: FairQueue | None = None,
     ) -> None:
         self._master_key = master_key
         self._entropy = entropy
+        self._queue = queue or FairQueue()
         self._parents = KnownParents()
         self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, PROOF_KEY_CONTEXT))
         self._bundle_key = None
@@ -132,7 +139,9 @@ class LocalSigner:
         """Make a wallet of a fresh mnemonic. Raises as the protocol says, and SealBroken for the data key."""
         plan = plan_accounts(accounts)
         phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
-        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
+        opened = self._open_data_key(data_key, organization_id)
+        steps = make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
+        return await self._queue.run(organization_id, steps)
 
     async def restore_wallet(
         self,
@@ -150,8 +159,10 @@ class LocalSigner:
         """
         plan = plan_accounts(accounts)
         entropy, language = entropy_from_mnemonic(mnemonic)
-        phrase = Phrase(entropy, language, passphrase)
-        return await self._wallet(organization_id, data_key, wallet_id, phrase, plan)
+        opened = self._open_data_key(data_key, organization_id)
+        context = wallet_context(organization_id, wallet_id)
+        steps = make_wallet(opened, context, Phrase(entropy, language, passphrase), plan)
+        return await self._queue.run(organization_id, steps)
 
     async def derive_accounts(
         self,
@@ -164,9 +175,9 @@ class LocalSigner:
     ) -> tuple[DerivedAccount, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the mnemonic."""
         plan = plan_accounts(accounts)
-        opened = self._master_key.open_data_key(data_key, organization_id)
-        seed = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
-        return await asyncio.to_thread(lambda: tuple(derive_account(seed, account) for account in plan))
+        opened = self._open_data_key(data_key, organization_id)
+        seed = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
+        return await self._queue.run(organization_id, derive_accounts(seed, plan))
 
     async def create_private_key(
         self,
@@ -179,9 +190,9 @@ class LocalSigner:
     ) -> NewPrivateKey:
         """Raises as the protocol says, and SealBroken for the data key."""
         require_all_encodable(curve, address_formats)
-        opened = self._master_key.open_data_key(data_key, organization_id)
+        opened = self._open_data_key(data_key, organization_id)
         context = private_key_context(organization_id, private_key_id)
-        return keep_private_key(opened, context, curve, self._private_key(curve), address_formats)
+        return seal_private_key(opened, context, curve, self._private_key(curve), address_formats)
 
     async def sign(
         self,
@@ -193,25 +204,38 @@ class LocalSigner:
         messages: Sequence[bytes],
     ) -> tuple[Signature, ...]:
         """Raises as the protocol says, and SealBroken for the data key and the key."""
-        opened = self._master_key.open_data_key(data_key, organization_id)
-        private_key = opened_key(opened, organization_id, key, self._parents)
+        opened = self._open_data_key(data_key, organization_id)
+        steps = self._signatures(opened, organization_id, key, scheme, messages)
+        if len(messages) <= INLINE_STEPS_MAX and _depth(key) <= INLINE_STEPS_MAX:
+            return complete(steps)
+        return await self._queue.run(organization_id, steps)
+
+    def _signatures(
+        self,
+        data_key: DataKey,
+        organization_id: str,
+        key: SigningKey,
+        scheme: SignatureScheme,
+        messages: Sequence[bytes],
+    ) -> Steps[tuple[Signature, ...]]:
+        private_key = yield from open_signing_key(data_key, organization_id, key, self._parents)
         try:
-            return sign(key.curve, private_key, scheme, messages, public_key=key.public_key)
+            return (yield from signatures(key.curve, private_key, scheme, messages, public_key=key.public_key))
         except SignatureUnverified as wrong:
-            self._parents.forget()  # one of them may have come out wrong, and would be wrong the next time, too
+            self._parents.forget()  # a kept parent may be wrong, and would be wrong the next time, too
             raise Internal(wrong.message) from None
 
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""
-        key = self._bundles()
+        key = self._require_bundle_key()
         return BundleSigner(key.signing_public_key, key.composite_public_key)
 
     async def new_import_target(
         self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
     ) -> NewImportTarget:
         """Raises SealBroken for the data key, Internal if the server has no bundle key."""
-        opened = self._master_key.open_data_key(data_key, organization_id)
-        return new_target(opened, self._bundles(), organization_id, target_id, kind, user_id)
+        opened = self._open_data_key(data_key, organization_id)
+        return new_target(opened, self._require_bundle_key(), organization_id, target_id, kind, user_id)
 
     async def import_wallet(
         self,
@@ -225,14 +249,15 @@ class LocalSigner:
     ) -> ImportedWallet:
         """Raises as the protocol says, and SealBroken for the data key and the targets."""
         plan = plan_accounts(accounts)
-        opened = self._master_key.open_data_key(data_key, organization_id)
+        opened = self._open_data_key(data_key, organization_id)
 
-        def imported() -> ImportedWallet:
-            target_id, plaintext = opened_message(opened, organization_id, targets, message)
-            context = wallet_context(organization_id, wallet_id)
-            return ImportedWallet(target_id, make_wallet(opened, context, read_phrase(plaintext), plan))
+        def imported() -> Steps[ImportedWallet]:
+            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
+            phrase = read_phrase(plaintext)
+            wallet = yield from make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
+            return ImportedWallet(target_id, wallet)
 
-        return await asyncio.to_thread(imported)
+        return await self._queue.run(organization_id, imported())
 
     async def import_private_key(
         self,
@@ -247,15 +272,15 @@ class LocalSigner:
     ) -> ImportedPrivateKey:
         """Raises as the protocol says, and SealBroken for the data key and the targets."""
         require_all_encodable(curve, address_formats)
-        opened = self._master_key.open_data_key(data_key, organization_id)
+        opened = self._open_data_key(data_key, organization_id)
 
-        def imported() -> ImportedPrivateKey:
-            target_id, plaintext = opened_message(opened, organization_id, targets, message)
+        def imported() -> Steps[ImportedPrivateKey]:
+            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
             secret = read_private_key(plaintext, curve)
             context = private_key_context(organization_id, private_key_id)
-            return ImportedPrivateKey(target_id, keep_private_key(opened, context, curve, secret, address_formats))
+            return ImportedPrivateKey(target_id, seal_private_key(opened, context, curve, secret, address_formats))
 
-        return await asyncio.to_thread(imported)
+        return await self._queue.run(organization_id, imported())
 
     async def export_wallet(
         self,
@@ -268,23 +293,19 @@ class LocalSigner:
         target: bytes,
     ) -> str:
         """Raises SealBroken for the data key and the mnemonic, Internal if the server has no bundle key."""
-        key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
-
-        def exported() -> str:
-            secret = opened_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
-            return key.export_bundle(organization_id, wallet_text(secret, language), target)
-
-        return await asyncio.to_thread(exported)
+        bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
+        secret = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
+        return bundle_key.export_bundle(organization_id, wallet_text(secret, language), target)
 
     async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
         """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
-        bundle_key, opened = self._bundles(), self._master_key.open_data_key(data_key, organization_id)
+        bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
 
-        def exported() -> str:
-            secret = opened_key(opened, organization_id, key, KnownParents())  # of its own: this is another thread
+        def exported() -> Steps[str]:
+            secret = yield from open_signing_key(opened, organization_id, key, self._parents)
             return bundle_key.export_bundle(organization_id, secret, target)
 
-        return await asyncio.to_thread(exported)
+        return await self._queue.run(organization_id, exported())
 
     async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         """Sign the UTF-8 bytes of each payload. Raises Internal if the server has no proof key."""
@@ -292,23 +313,17 @@ class LocalSigner:
             raise Internal("this server has no proof key")
         return tuple(self._proof_key.prove(payload) for payload in payloads)
 
-    async def _wallet(
-        self,
-        organization_id: str,
-        data_key: Sealed,
-        wallet_id: str,
-        phrase: Phrase,
-        plan: Sequence[PlannedAccount],
-    ) -> NewWallet:
-        opened = self._master_key.open_data_key(data_key, organization_id)
-        context = wallet_context(organization_id, wallet_id)
-        # PBKDF2 takes a millisecond and releases the GIL; in a thread it leaves the event loop free.
-        return await asyncio.to_thread(make_wallet, opened, context, phrase, plan)
+    def _open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
+        """Raises Unavailable if the master key that sealed it is not here, SealBroken if it was changed."""
+        try:
+            return self._master_key.open_data_key(sealed, organization_id)
+        except MasterKeyMissing as missing:
+            raise Unavailable(f"{missing}; sending the same request again is safe") from None
 
     def _two_p256_keys(self) -> bytes:
         return self._private_key(Curve.P256) + self._private_key(Curve.P256)
 
-    def _bundles(self) -> BundleKey:
+    def _require_bundle_key(self) -> BundleKey:
         if self._bundle_key is None:
             raise Internal("this server has no bundle key")
         return self._bundle_key
@@ -321,8 +336,12 @@ class LocalSigner:
                 return candidate
 
 
-def open_signer(master_key: Master, server_keys: ServerKeys) -> LocalSigner:
+def open_signer(master_key: Master, server_keys: ServerKeys, queue: FairQueue | None = None) -> LocalSigner:
     """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
     if not LocalSigner(master_key).opens(server_keys.master_key_check):
         raise WrongMasterKey(f"the stored check value is under key {server_keys.master_key_check.key_id!a}")
-    return LocalSigner(master_key, server_keys.proof_key, server_keys.bundle_key)
+    return LocalSigner(master_key, server_keys.proof_key, server_keys.bundle_key, queue=queue)
+
+
+def _depth(key: SigningKey) -> int:
+    return key.path.count("/") if isinstance(key, WalletKey) else 0

@@ -21,13 +21,14 @@ from keystead.keys.master_key_source import (
     open_master_keys,
     parse_source,
 )
-from keystead.keys.sealing import Master, MasterKey, SealBroken
+from keystead.keys.sealing import Master, MasterKey, MasterKeyMissing, SealBroken
 
 __all__ = [
     "KeyFile",
     "KeyText",
     "Master",
     "MasterKeyError",
+    "MasterKeyMissing",
     "MasterKeySource",
     "MasterKeySources",
     "SealBroken",

@@ -1,8 +1,8 @@
 """What crosses between a server process and the signer: calls, answers, refusals, each one frame.
 
 A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
-signer's protocol: their types say how arguments and results are encoded, so a method that is added there crosses
-without a word here. Not here: sockets (`remote`, `process`).
+signer's protocol, whose types say how arguments and results are encoded and how long each may be: a method that is
+added there needs nothing here. Not here: sockets (`client`, `process`).
 """
 
 from __future__ import annotations
@@ -15,28 +15,34 @@ from typing import Any, Final, Protocol, get_type_hints
 import msgspec
 
 from keystead.api import errors
-from keystead.api.errors import Internal, ServiceError
-from keystead.keys.sealing import SealBroken
-from keystead.pipeline.ports import Signer
+from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
+from keystead.keys.sealing import MasterKeyMissing, SealBroken
+from keystead.pipeline.ports import Id, Signer
 from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 
-FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
+FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Above the longest call: a message of the largest request body, or the digests of the largest transaction."""
+
 LENGTH_BYTES: Final = 4
 
 
-class Door(Protocol):
-    """What a server process asks before anything else, on each connection."""
+class Handshake(Protocol):
+    """What a server process asks besides the signer's protocol."""
 
     async def unlock(self, server_keys: ServerKeys) -> str:
-        """Show what the installation keeps; the id of the master key that seals.
+        """Present the installation's sealed values, first on each connection. Returns the sealing master key's id.
 
-        Raises WrongMasterKey if none opens the check value, SealBroken if none opens the others.
+        Raises WrongMasterKey if no master key opens the check value, SealBroken if none opens the others.
         """
+        ...
+
+    async def ready(self, master_key_id: Id) -> None:
+        """Raises Unavailable, naming both ids, unless the signer has this master key. Costs nothing."""
         ...
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):
-    """`arguments`: those of the call, in the order of its parameters."""
+    """`arguments`: the call's arguments in the order of its parameters."""
 
     number: int
     call: str
@@ -52,7 +58,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):
-    """An error that has a meaning on the other side; anything else crosses as Internal, without its text."""
+    """An error that the other side knows. Any other error crosses as Internal, without its text."""
 
     name: str
     message: str
@@ -61,7 +67,7 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One method of a protocol: its parameters as a struct, and how that and its result are read."""
+    """One method of a protocol: its parameters as a struct, and how these and the result are decoded."""
 
     name: str
     parameters: type[msgspec.Struct]
@@ -76,7 +82,7 @@ _refusals = msgspec.msgpack.Decoder(Refusal)
 
 REFUSALS: Final[Mapping[str, type[Exception]]] = {
     one.__name__: one
-    for one in (*vars(errors).values(), SealBroken, WrongMasterKey)
+    for one in (*vars(errors).values(), SealBroken, MasterKeyMissing, WrongMasterKey)
     if isinstance(one, type) and issubclass(one, ServiceError | SealBroken)
 }
 
@@ -91,21 +97,34 @@ def _call(name: str, method: Any) -> Call:
     hints = get_type_hints(method, include_extras=True)
     fields: list[Any] = []
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
-        given = () if parameter.default is parameter.empty else (parameter.default,)
-        fields.append((parameter.name, hints[parameter.name], *given))
+        default = () if parameter.default is parameter.empty else (parameter.default,)
+        fields.append((parameter.name, hints[parameter.name], *default))
     parameters = msgspec.defstruct(name, fields, frozen=True, array_like=True, module=__name__)
     return Call(name, parameters, msgspec.msgpack.Decoder(parameters), msgspec.msgpack.Decoder(hints["return"]))
 
 
 @functools.cache
 def calls() -> dict[str, Call]:
-    """Everything that can be asked of the signer's process."""
-    return calls_of(Signer) | calls_of(Door)
+    """Every call that the signer's process answers."""
+    return calls_of(Signer) | calls_of(Handshake)
 
 
 def request_frame(number: int, call: Call, arguments: msgspec.Struct) -> bytes:
-    """Raises TooLarge if the arguments are more than a frame holds."""
-    return _framed(_encoder.encode(Request(number, call.name, msgspec.Raw(_encoder.encode(arguments)))))
+    """Raises InvalidRequest for a number beyond 64 bits, TooLarge for more bytes than a frame holds."""
+    try:
+        encoded = _encoder.encode(arguments)
+    except OverflowError:
+        raise InvalidRequest(f"invalid request: a number is beyond 64 bits (signer call {call.name})") from None
+    return _framed(_encoder.encode(Request(number, call.name, msgspec.Raw(encoded))))
+
+
+def arguments_of(call: Call, request: Request) -> dict[str, Any]:
+    """The arguments by name. Raises InvalidRequest if one is out of its bounds or of another type."""
+    try:
+        values = msgspec.structs.astuple(call.arguments.decode(request.arguments))
+    except msgspec.MsgspecError as wrong:
+        raise InvalidRequest(f"invalid request: signer call {call.name}: {wrong}") from None
+    return dict(zip(call.parameters.__struct_fields__, values, strict=True))
 
 
 def result_frame(number: int, result: Any) -> bytes:
@@ -114,7 +133,7 @@ def result_frame(number: int, result: Any) -> bytes:
 
 
 def refusal_frame(number: int, refused: Exception) -> bytes:
-    """An exception that is none of REFUSALS becomes Internal: its text may hold anything."""
+    """An exception that is not in REFUSALS becomes Internal: its text may hold anything."""
     known = type(refused).__name__ in REFUSALS
     if isinstance(refused, ServiceError) and known:
         refusal = Refusal(type(refused).__name__, refused.message, refused.machine_code, refused.details)
@@ -136,7 +155,7 @@ def read_answer(frame: bytes) -> Answer:
 
 
 def refusal_of(answer: Answer) -> Exception:
-    """The exception that a refusing answer stands for."""
+    """The exception in a refusing answer."""
     refusal = _refusals.decode(answer.body)
     kind = REFUSALS[refusal.name]
     if issubclass(kind, ServiceError):
@@ -146,16 +165,16 @@ def refusal_of(answer: Answer) -> Exception:
 
 def _framed(body: bytes) -> bytes:
     if len(body) > FRAME_BYTES_MAX:
-        raise errors.TooLarge(f"{len(body)} bytes are more than the signer takes at once: {FRAME_BYTES_MAX}")
+        raise TooLarge(f"{len(body)} bytes are more than the signer takes at once: {FRAME_BYTES_MAX}")
     return len(body).to_bytes(LENGTH_BYTES) + body
 
 
 class BadFrame(Exception):
-    """The other side announced a frame that is longer than any may be."""
+    """The other side announced a frame longer than FRAME_BYTES_MAX."""
 
 
 class Frames:
-    """Bytes as they arrive, cut into frames."""
+    """Cuts bytes, as they arrive, into frames."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

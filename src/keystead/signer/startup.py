@@ -1,6 +1,6 @@
-"""What the signer's process is told at its start, and what it answers: a line of JSON each.
+"""What the signer's process is told when it starts, and its reply: one line of JSON each.
 
-Apart from the process itself, which whoever starts it need not load.
+In a module of its own, so that the process that starts the signer need not load the signer's code.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import msgspec
 from keystead.keys.master_key_source import MasterKeySources
 
 
-class Orders(msgspec.Struct, frozen=True):
-    """What the process is told at its start. `service`: who started it, and with its children may connect."""
+class StartRequest(msgspec.Struct, frozen=True):
+    """`connector`: the number of the inherited descriptor through which servers connect."""
 
     sources: MasterKeySources
-    listener: int
-    service: int
+    connector: int
 
 
-class Ready(msgspec.Struct, frozen=True):
-    """What it answers. `failure`: why it cannot serve, in one line; `confined`: what it gave up."""
+class StartReply(msgspec.Struct, frozen=True):
+    """`failure`: why it cannot serve, in one line, or "". `confined`: what the process has given up."""
 
     failure: str = ""
     confined: tuple[str, ...] = ()

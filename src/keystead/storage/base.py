@@ -16,8 +16,10 @@ from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, Se
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
+from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
-from keystead.organizations.organization import DataKey, Organization, Sealed, Version
+from keystead.organizations.organization import Organization, Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Page
 from keystead.storage import rows
@@ -48,9 +50,10 @@ class DatabaseStore(ABC):
     Every method raises Unavailable while the database does not answer, and works again once it does.
     """
 
-    def __init__(self, reads: Reads, limits: CacheLimits) -> None:
+    def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         self._reads = reads
-        self._cache = OrganizationCache(self, limits)
+        self._records = rows.RecordReader(kinds)
+        self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._group_commit = GroupCommit(self._write, self._settle)
 
@@ -101,7 +104,7 @@ class DatabaseStore(ABC):
         if not found:
             return None
         number, changed_by = found[0][:2]
-        changes = [rows.change_from(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
+        changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
         return ChangedSince(Version(number, changed_by), changes)
 
     # Commits.
@@ -133,7 +136,7 @@ class DatabaseStore(ABC):
         False, changing nothing, if the instance was founded before, by whichever process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        founding = rows.of_founding(organization, attachments, lookups, named)
+        founding = rows.of_bootstrap(organization, attachments, lookups, named)
         outcome = await self._add(pending_write(organization.id, founding, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
@@ -341,7 +344,7 @@ class DatabaseStore(ABC):
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
         swap = SettingSwap(name, before, after)
-        written = WriteSet([], [], setting_swap=swap)
+        written = WriteSet(setting_swap=swap)
         return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:

@@ -9,36 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from operator import attrgetter
-from typing import Any, Protocol, get_args, get_origin
+from typing import Any, Protocol
 
 import msgspec
 
-from keystead.api.records import User
-from keystead.organizations.organization import (
-    KIND_OF,
-    Change,
-    Organization,
-    Put,
-    Remove,
-    Version,
-    apply,
-    founded,
-)
-from keystead.organizations.persistent_map import PersistentMap
-
-# Measured: what a record takes as Python values, and half as much again for the answers that list it.
-_RECORD_BYTES = 1_000
-_CREDENTIAL_BYTES = 1_500
-
-_MAP_OF: dict[type, str] = {
-    get_args(field.type)[1]: field.name
-    for field in msgspec.structs.fields(Organization)
-    if get_origin(field.type) is PersistentMap and get_args(field.type)[1] in KIND_OF
-}
-"""Which field of an organization holds the records of a kind; the other maps are indexes."""
-
-_maps_of = attrgetter(*_MAP_OF.values())
+from keystead.organizations.organization import Change, Organization, Put, Version, apply_unordered, from_records
+from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +50,12 @@ class _Entry:
     def __init__(self, organization: Organization) -> None:
         self.organization = organization
         self.answers: dict[Any, bytes] = {}
-        self.bytes = estimated_bytes(organization)
+        self.bytes = organization.bytes
 
 
 class OrganizationCache:
-    def __init__(self, source: Source, limits: CacheLimits) -> None:
+    def __init__(self, source: Source, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
+        self._kinds = kinds
         self._source = source
         self._limits = limits
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
@@ -144,9 +121,9 @@ class OrganizationCache:
                 return None
             if known is None:
                 records = [change.record for change in found.changes if isinstance(change, Put)]
-                return self.keep(founded(organization_id, found.version, records))
+                return self.keep(from_records(organization_id, found.version, records, self._kinds))
             if clearings == self._clearings:
-                return self.keep(apply(known, _steps(known, found.changes), found.version))
+                return self.keep(apply_unordered(known, found.changes, found.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Keep a committed version, unless a newer one is here; the newer of the two."""
@@ -178,23 +155,3 @@ class OrganizationCache:
         entry = self._entries.pop(organization_id, None)
         if entry is not None:
             self._bytes -= entry.bytes
-
-
-def _steps(known: Organization, changes: Sequence[Change]) -> list[Change]:
-    """The changes as `apply` takes them, which were collected over several versions and are in no order.
-
-    A credential may have passed from one user to another meanwhile: so everybody's old state goes before anybody's
-    new one comes.
-    """
-    puts = [change for change in changes if isinstance(change, Put)]
-    removals = [change for change in changes if isinstance(change, Remove)]
-    known_ones = [removal for removal in removals if removal.id in getattr(known, _MAP_OF[removal.kind])]
-    users = [put.record.user_id for put in puts if isinstance(put.record, User)]
-    replaced = [Remove(User, user_id) for user_id in users if user_id in known.users]
-    return [*known_ones, *replaced, *puts]
-
-
-def estimated_bytes(organization: Organization) -> int:
-    credentials = len(organization.api_key_holders) + len(organization.authenticator_holders)
-    records = 1 + sum(map(len, _maps_of(organization)))
-    return records * _RECORD_BYTES + credentials * _CREDENTIAL_BYTES

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 
@@ -20,21 +21,26 @@ _HOST = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]*)(:[0-9]*)?")
 
 
 async def open_store(
-    database_url: str, *, cache_limits: CacheLimits | None = None, timeout_s: float = TIMEOUT_S
+    database_url: str,
+    *,
+    cache_limits: CacheLimits | None = None,
+    kinds: RecordKinds = RECORD_KINDS,
+    timeout_s: float = TIMEOUT_S,
 ) -> DatabaseStore:
     """A store over this database, for the running event loop; close it when done.
 
     `sqlite:///relative/file`, `sqlite:////absolute/file` or `postgresql://…` as libpq takes it. The database
-    need not answer yet: until it does, the store's methods raise Unavailable. Raises ValueError for another URL.
+    need not answer yet: until it does, the store's methods raise Unavailable. `kinds` are the record kinds that
+    organizations have. Raises ValueError for another URL.
     """
     limits = cache_limits or CacheLimits()
     if (path := sqlite_path(database_url)) is not None:
         from keystead.storage.sqlite import SqliteStore
 
-        return SqliteStore(path, limits, lock_wait_s=timeout_s)
+        return SqliteStore(path, limits, kinds, lock_wait_s=timeout_s)
     from keystead.storage.postgres import PostgresStore
 
-    return PostgresStore(database_url, limits, timeout_s=timeout_s)
+    return PostgresStore(database_url, limits, kinds, timeout_s=timeout_s)
 
 
 def sqlite_path(database_url: str) -> Path | None:

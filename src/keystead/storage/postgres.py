@@ -17,6 +17,7 @@ import asyncpg
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import DatabaseStore, unavailable, unwritten
 from keystead.storage.batch import Batch
@@ -35,9 +36,9 @@ _LOCK_CONNECTIONS = 4
 class PostgresStore(DatabaseStore):
     """Uses at most eleven connections: six to read, one to commit, four to lock organizations."""
 
-    def __init__(self, url: str, limits: CacheLimits, *, timeout_s: float) -> None:
+    def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements()
-        super().__init__(statements.reads, limits)
+        super().__init__(statements.reads, limits, kinds)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._lockers = Connections(url, size=_LOCK_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)

@@ -24,6 +24,7 @@ from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
+from keystead.storage.tables import TABLES, postgres_insert
 from keystead.storage.write_set import IF_SKIPPED, ActivitySwap, SettingSwap, VersionSwap
 
 
@@ -55,21 +56,21 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     ):
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
-    for table, insert in sql.inserts.items():
-        if rows := batch.rows.get(table):
-            status = await connection.execute(insert, *zip(*rows, strict=True))
-            if table in IF_SKIPPED and _count(status) != len(rows):
-                return IF_SKIPPED[table]
-    for table, keys in batch.deleted.items():
-        await connection.executemany(sql.deletions[table], keys)
+    tables = tuple(table for table in TABLES if batch.rows.get(table.name))
+    if tables:
+        columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
+        inserted = await connection.fetchrow(postgres_insert(tables), *columns)
+        for table, count in zip(tables, inserted, strict=True):
+            if table.name in IF_SKIPPED and count != len(batch.rows[table.name]):
+                return IF_SKIPPED[table.name]
+    for name, keys in batch.deleted.items():
+        await connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             await connection.execute(each, organization_id)
-    if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
-        return CommitOutcome.CONFLICT
     if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
         return CommitOutcome.CONFLICT
     return CommitOutcome.COMMITTED

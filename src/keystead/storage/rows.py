@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -24,38 +24,25 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
-from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attachments import (
-    MNEMONIC_PURPOSE,
+    AttachedRow,
     Attachment,
-    ChangedAccount,
-    Dissolution,
-    InterfaceText,
-    NewAccount,
-    RemovedAccount,
-    RemovedInterfaceText,
-    RemovedSecret,
-    RemovedWalletContents,
-    SealedSecret,
+    RemovedOrganizationContents,
+    RemovedRow,
+    RemovedWalletAccounts,
     StoredAccount,
 )
+from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import (
-    KIND_NAMED,
-    KIND_OF,
-    Change,
-    DataKey,
-    Organization,
-    Put,
-    Remove,
-    records_of,
-)
+from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
+from keystead.storage.tables import TABLES_BY_NAME
 from keystead.storage.write_set import ActivitySwap, Row, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
-_record_decoders = {kind.word: msgspec.json.Decoder(kind.record) for kind in KIND_NAMED.values()}
+_data_key_decoder = msgspec.json.Decoder(DataKey)
 _voter_decoder = msgspec.json.Decoder(User)
 _result_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
@@ -63,7 +50,9 @@ _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
 
-_TOMBSTONE = b""
+_REMOVED = b""
+"""The body of a record that was removed."""
+
 _COLUMNS_OF_VOTES = 9
 """How many of them follow those of the activity in a row of both."""
 
@@ -81,95 +70,75 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 
 
 def of_commit(commit: Commit) -> WriteSet:
-    """The rows of a commit; every body is encoded here, on the caller's thread."""
-    version_swap = activity_swap = version_check = None
-    rows: list[tuple[str, Row]] = []
-    deleted: list[tuple[str, Row]] = []
+    """The write set of a commit; every body is encoded here, on the caller's thread."""
     activity, change, founding = commit.activity, commit.change, commit.founding
+    version_swap = activity_swap = version_check = None
     if change is not None:
         version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
-        rows.extend(_change_rows(change))
-        deleted.extend(_gone(change))
     else:
         version_check = commit.organization_id, commit.decided_on
+    if activity is not None and activity.revision:
+        values = _activity_changes(activity)
+        activity_swap = ActivitySwap(activity.organization_id, activity.id, activity.revision - 1, values)
+    written = WriteSet(version_swap=version_swap, version_check=version_check, activity_swap=activity_swap)
+    if change is not None:
+        _change_rows(change, written)
     if founding is not None:
-        rows.append(("organization", _organization_row(founding.after)))
-        rows.extend(_change_rows(founding))
+        written.rows.append(("organization", _organization_row(founding.after)))
+        _change_rows(founding, written)
     if activity is not None:
-        if activity.revision:
-            activity_swap = ActivitySwap(
-                activity.organization_id, activity.id, activity.revision - 1, _activity_changes(activity)
-            )
-        else:
-            rows.append(("activity", _activity_row(activity)))
+        if not activity.revision:
+            written.rows.append(("activity", _activity_row(activity)))
         votes = {vote.user_id: vote for vote in activity.votes}
         for vote in votes.values():
-            rows.extend(_vote_rows(activity, vote))
+            written.rows.extend(_vote_rows(activity, vote))
     for evaluation in commit.evaluations:
-        rows.extend(_evaluation_rows(evaluation))
-    is_dissolved = change is not None and any(isinstance(one, Dissolution) for one in change.attachments)
-    emptied = () if change is None else tuple(_emptied(change))
-    return WriteSet(
-        rows,
-        deleted,
-        version_swap,
-        version_check,
-        activity_swap,
-        (commit.organization_id,) if is_dissolved else (),
-        emptied,
-    )
+        written.rows.extend(_evaluation_rows(evaluation))
+    return written
 
 
-def of_founding(
+def of_bootstrap(
     organization: Organization,
     attachments: Iterable[Attachment],
     lookups: Iterable[Lookup],
     instance: Mapping[str, bytes],
 ) -> WriteSet:
-    """The rows that make an empty database an instance with its first organization."""
+    """The write set that makes an empty database an instance with its first organization."""
     founding = OrganizationChange(
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),
         lookups=frozenset(lookups),
     )
-    rows: list[tuple[str, Row]] = [("instance", item) for item in instance.items()]
-    rows.append(("organization", _organization_row(organization)))
-    rows.extend(_change_rows(founding))
-    return WriteSet(rows, [])
+    written = WriteSet()
+    written.rows.extend(("instance", item) for item in instance.items())
+    written.rows.append(("organization", _organization_row(organization)))
+    _change_rows(founding, written)
+    return written
 
 
-def _change_rows(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
-    after = change.after
+def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
+    """Add to the write set what the change writes and deletes."""
+    after, organization_id = change.after, change.after.id
     for one in change.changes:
-        yield "record", _record_row(after, one)
-    for attachment in change.attachments:
-        if isinstance(attachment, InterfaceText | NewAccount | ChangedAccount | SealedSecret):
-            yield _attachment_row(after.id, attachment)
-    for lookup in change.lookups:
-        yield "lookup", _lookup_row(after, lookup)
-
-
-def _gone(change: OrganizationChange) -> Iterable[tuple[str, Row]]:
-    organization_id = change.after.id
+        written.rows.append(("record", _record_row(after, one)))
     for attachment in change.attachments:
         match attachment:
-            case RemovedInterfaceText(interface_id):
-                yield "interface_text", (organization_id, interface_id)
-            case RemovedAccount(account):
-                yield "wallet_account", (organization_id, account.wallet_account_id)
-            case RemovedSecret(record_id, purpose):
-                yield "sealed_secret", (organization_id, record_id, purpose)
-            case RemovedWalletContents(wallet_id):
-                yield "sealed_secret", (organization_id, wallet_id, MNEMONIC_PURPOSE)
+            case AttachedRow():
+                table = TABLES_BY_NAME[attachment.table.name]
+                written.rows.append((table.name, (organization_id, *attachment.row())))
+            case RemovedRow(attached, key):
+                written.deleted.append((TABLES_BY_NAME[attached.name].name, (organization_id, *key)))
+            case RemovedWalletAccounts(wallet_id):
+                written.emptied_wallets.append(WalletContents(organization_id, wallet_id))
+            case RemovedOrganizationContents():
+                written.deleted_organizations.append(organization_id)
+            case _:
+                assert_never(attachment)
+    for lookup in change.lookups:
+        written.rows.append(("lookup", _lookup_row(after, lookup)))
     for lookup in change.forgotten:
-        yield "lookup", _lookup_row(change.after, lookup)
-
-
-def _emptied(change: OrganizationChange) -> Iterable[WalletContents]:
-    for attachment in change.attachments:
-        if isinstance(attachment, RemovedWalletContents):
-            yield WalletContents(change.after.id, attachment.wallet_id)
+        written.deleted.append(("lookup", _lookup_row(after, lookup)))
 
 
 def _organization_row(organization: Organization) -> Row:
@@ -180,10 +149,12 @@ def _organization_row(organization: Organization) -> Row:
 def _record_row(after: Organization, change: Change) -> Row:
     match change:
         case Put(record):
-            kind = KIND_OF[type(record)]
+            kind = after.maps[type(record)]
             return (after.id, kind.word, kind.id_of(record), after.version.number, _encode(record))
-        case Remove(record_type, id_):
-            return (after.id, KIND_OF[record_type].word, id_, after.version.number, _TOMBSTONE)
+        case Remove(type_, id_):
+            return (after.id, after.maps[type_].word, id_, after.version.number, _REMOVED)
+        case _:
+            assert_never(change)
 
 
 def _activity_row(activity: Activity) -> Row:
@@ -257,52 +228,28 @@ def _snapshot_row(organization_id: str, value: User | _Findings) -> Row:
     return (organization_id, hashlib.sha256(body).digest(), body)
 
 
-def _attachment_row(
-    organization_id: str, attachment: InterfaceText | NewAccount | ChangedAccount | SealedSecret
-) -> tuple[str, Row]:
-    match attachment:
-        case InterfaceText(contract_interface_id, text):
-            return "interface_text", (organization_id, contract_interface_id, text.encode())
-        case NewAccount(account, normalized_path):
-            return "wallet_account", _account_row(organization_id, account, normalized_path, exported=False)
-        case ChangedAccount(account, normalized_path, exported):
-            return "wallet_account", _account_row(organization_id, account, normalized_path, exported=exported)
-        case SealedSecret(record_id, purpose, sealed):
-            return "sealed_secret", (organization_id, record_id, purpose, sealed.key_id, sealed.ciphertext)
-
-
-def _account_row(organization_id: str, account: WalletAccount, normalized_path: str, *, exported: bool) -> Row:
-    return (
-        organization_id,
-        account.wallet_account_id,
-        account.wallet_id,
-        normalized_path,
-        str(account.curve),
-        str(account.address_format),
-        stored_form(account.address_format, account.address),
-        account.name,
-        exported,
-        _encode(account),
-    )
-
-
 def _lookup_row(organization: Organization, lookup: Lookup) -> Row:
     """All of its columns are its key."""
     parent_id = organization.profile.parent_id or ""
     return (str(lookup.kind), lookup.value, parent_id, organization.id, lookup.holder_id)
 
 
-def change_from(kind: str, id_: str, body: bytes) -> Change:
-    """What became of a record."""
-    if body == _TOMBSTONE:
-        return Remove(KIND_NAMED[kind].record, id_)  # type: ignore[arg-type]  # one of those that can be removed
-    return Put(_record_decoders[kind].decode(body))
+class RecordReader:
+    """Reads the records of these kinds from their rows."""
+
+    def __init__(self, kinds: RecordKinds) -> None:
+        self._decoders = {
+            word: (kind.record, msgspec.json.Decoder(kind.record)) for word, kind in kinds.of_word.items()
+        }
+
+    def change(self, word: str, id_: str, body: bytes) -> Change:
+        """What became of a record. Raises KeyError for a kind that is not one of these."""
+        record, decoder = self._decoders[word]
+        return Remove(record, id_) if body == _REMOVED else Put(decoder.decode(body))
 
 
 def data_key_from(body: bytes) -> DataKey:
-    key = _record_decoders[KIND_OF[DataKey].word].decode(body)
-    assert isinstance(key, DataKey)
-    return key
+    return _data_key_decoder.decode(body)
 
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:

@@ -19,6 +19,7 @@ import msgspec
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
+from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.base import DatabaseStore, NotMigrated, unavailable
 from keystead.storage.batch import Batch
@@ -33,9 +34,9 @@ _READ_LOCK_WAIT_S = 1.0
 
 
 class SqliteStore(DatabaseStore):
-    def __init__(self, path: Path, limits: CacheLimits, *, lock_wait_s: float) -> None:
+    def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
         statements = sqlite_statements()
-        super().__init__(statements.reads, limits)
+        super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None

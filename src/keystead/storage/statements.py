@@ -14,10 +14,11 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 
 from keystead.storage.tables import (
+    DELETED_WITH_ORGANIZATION,
     TABLES,
+    TABLES_BY_NAME,
     deletion,
     deletion_of_organization,
-    postgres_insert,
     sqlite_insert,
 )
 
@@ -29,9 +30,6 @@ SQL = Path(__file__).parent / "sql"
 SQLITE_ROWS_AT_ONCE = (4, 1)
 """How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
 more, the values fall out of the processor's cache between binding and writing them."""
-
-_OF_ORGANIZATION = ("interface_text", "wallet_account", "sealed_secret", "lookup")
-"""Tables whose rows are deleted with their organization; its records and its activities stay."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
@@ -132,8 +130,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
 
     `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
-    keeps them as they are until the transaction ends. `inserts` are by table, in the order of writing; they take
-    one array per column.
+    keeps them as they are until the transaction ends. Inserts: `tables.postgres_insert`.
     """
 
     swap_version: Swap
@@ -141,7 +138,6 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     swap_setting: Swap
     lock_organization: Statement
     check_versions: Statement
-    inserts: dict[str, str]
 
 
 def sqlite_statements() -> SqliteStatements:
@@ -176,7 +172,6 @@ def postgres_statements() -> PostgresStatements:
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
         lock_organization=named.take("lock_organization"),
         check_versions=named.take("check_versions"),
-        inserts={table.name: postgres_insert(table) for table in TABLES},
     )
     named.check_all_taken()
     return statements
@@ -241,6 +236,6 @@ def _deletions(dialect: Dialect) -> dict[str, str]:
 
 
 def _delete_organization(named: _Named, dialect: Dialect) -> tuple[str, ...]:
-    tables = [table for table in TABLES if table.name in _OF_ORGANIZATION]
+    tables = [TABLES_BY_NAME[name] for name in DELETED_WITH_ORGANIZATION]
     deletions = [compiled(deletion_of_organization(table), dialect).sql for table in tables]
     return (named.take("detach_organization").sql, *deletions)

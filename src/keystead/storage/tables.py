@@ -6,10 +6,14 @@ tables (`sql/*/0001_first_tables.sql`), every other statement (`sql`), what the 
 
 from __future__ import annotations
 
+import functools
+import itertools
 from enum import Enum
 from typing import assert_never
 
 import msgspec
+
+from keystead.organizations.attachments import ATTACHED_TABLES, AttachedTable
 
 
 class IfPresent(Enum):
@@ -44,6 +48,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 def _columns(**types: type) -> tuple[tuple[str, type], ...]:
     return tuple(types.items())
+
+
+def _attached(table: AttachedTable) -> Table:
+    return Table(
+        name=table.name,
+        columns=(("organization_id", str), *table.key, *table.columns),
+        key_length=1 + len(table.key),
+        if_present=IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL,
+        is_merged=True,
+    )
 
 
 # In the order in which a transaction writes them: tables whose rows may be skipped come first, so that little is
@@ -123,38 +137,7 @@ TABLES = (
         if_present=IfPresent.REPLACE,
         is_merged=True,
     ),
-    Table(
-        name="interface_text",
-        columns=_columns(organization_id=str, id=str, text=bytes),
-        key_length=2,
-        if_present=IfPresent.FAIL,
-        is_merged=True,
-    ),
-    Table(
-        name="wallet_account",
-        columns=_columns(
-            organization_id=str,
-            id=str,
-            wallet_id=str,
-            normalized_path=str,
-            curve=str,
-            address_format=str,
-            address=str,
-            name=str,
-            exported=bool,
-            body=bytes,
-        ),
-        key_length=2,
-        if_present=IfPresent.REPLACE,
-        is_merged=True,
-    ),
-    Table(
-        name="sealed_secret",
-        columns=_columns(organization_id=str, record_id=str, purpose=str, key_id=str, ciphertext=bytes),
-        key_length=3,
-        if_present=IfPresent.FAIL,
-        is_merged=True,
-    ),
+    *map(_attached, ATTACHED_TABLES),
     Table(
         name="lookup",
         columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str),
@@ -163,6 +146,11 @@ TABLES = (
         is_merged=True,
     ),
 )
+
+TABLES_BY_NAME = {table.name: table for table in TABLES}
+
+DELETED_WITH_ORGANIZATION = (*[table.name for table in ATTACHED_TABLES], "lookup")
+"""Tables whose rows are deleted with their organization; its records and its activities stay."""
 
 _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
 
@@ -173,10 +161,20 @@ def sqlite_insert(table: Table, rows: int) -> str:
     return _insert(table, f"VALUES {', '.join([values] * rows)}")
 
 
-def postgres_insert(table: Table) -> str:
-    """Inserts any number of rows. Parameters: one array for each column."""
-    arrays = [f"${number}::{_POSTGRES_ARRAYS[type_]}" for number, (_, type_) in enumerate(table.columns, 1)]
-    return _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
+@functools.cache
+def postgres_insert(tables: tuple[Table, ...]) -> str:
+    """Inserts any number of rows into each of these tables, in one round trip. Gives the number inserted, by table.
+
+    Parameters: one array for each column, table by table.
+    """
+    numbers = itertools.count(1)
+    inserts = []
+    for table in tables:
+        arrays = [f"${next(numbers)}::{_POSTGRES_ARRAYS[type_]}" for _, type_ in table.columns]
+        insert = _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
+        inserts.append(f"into_{table.name} AS ({insert} RETURNING 1)")
+    counts = [f"(SELECT count(*) FROM into_{table.name})" for table in tables]  # noqa: S608
+    return f"WITH {', '.join(inserts)} SELECT {', '.join(counts)}"
 
 
 def _insert(table: Table, rows: str) -> str:

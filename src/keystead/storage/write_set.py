@@ -114,7 +114,7 @@ class WalletContents(msgspec.Struct, frozen=True):
         return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
 
 
-class WriteSet(msgspec.Struct, frozen=True):
+class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
@@ -123,11 +123,11 @@ class WriteSet(msgspec.Struct, frozen=True):
     swap, an organization and the version that must be its newest.
     """
 
-    rows: list[tuple[str, Row]]
-    deleted: list[tuple[str, Row]]
+    rows: list[tuple[str, Row]] = []
+    deleted: list[tuple[str, Row]] = []
     version_swap: VersionSwap | None = None
     version_check: tuple[str, Version] | None = None
     activity_swap: ActivitySwap | None = None
-    deleted_organizations: tuple[str, ...] = ()
-    emptied_wallets: tuple[WalletContents, ...] = ()
+    deleted_organizations: list[str] = []
+    emptied_wallets: list[WalletContents] = []
     setting_swap: SettingSwap | None = None

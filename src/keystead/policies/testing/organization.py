@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
-from keystead.organizations.organization import RootQuorum
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import compile_stored
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_set import PolicySet, policy_set

@@ -1,7 +1,7 @@
 """What an activity may look up before it is decided on, beyond the organization's own value.
 
-Here: the reads that it has, as a protocol, and what its `gather` function gets. Not here: their implementation
-(`storage`), when the function runs (`decisions`).
+Here: the reads that it has, as a protocol, and what its `load_context` function gets. Not here: their
+implementation (`storage`), when the function runs (`cases`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import msgspec
 from keystead.api.bounded_cache import BoundedCache
 from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import Organization, Sealed, Version
+from keystead.organizations.organization import Organization, Version
 
 
-class AttachmentReads(Protocol):
+class ContextReads(Protocol):
     """Reads of what belongs to an organization and is not in its value; each is a look-up in an index."""
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
@@ -80,10 +81,11 @@ class SigningCache(msgspec.Struct, frozen=True):
         return SigningCache(BoundedCache(bytes_max // 2), BoundedCache(bytes_max // 2))
 
 
-class Gathering(msgspec.Struct, frozen=True):
-    """What a `gather` function may look at. `store` has everything that led to this version, and maybe more."""
+class ContextSource(msgspec.Struct, frozen=True):
+    """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
+    more."""
 
     organization: Organization
-    store: AttachmentReads
+    store: ContextReads
     transactions: TransactionRules
     cache: SigningCache

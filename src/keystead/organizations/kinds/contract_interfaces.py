@@ -1,0 +1,56 @@
+"""Contract interfaces, with a look-up by contract. Not here: their texts, which have a table (`attachments`)."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.enums import SmartContractInterfaceType
+from keystead.api.records import Timestamp
+from keystead.organizations.limits import Limit
+from keystead.organizations.persistent_map import PersistentMap
+from keystead.organizations.record_map import RecordMap
+
+CONTRACT_INTERFACES = Limit(
+    name="contract_interfaces",
+    default=1_000,
+    description="Most contract interfaces of an organization.",
+    called="smart contract interfaces",
+)
+
+
+class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
+    """A contract interface without its text, which is large."""
+
+    id: str
+    address: str
+    type: SmartContractInterfaceType
+    label: str
+    notes: str
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
+    """`by_contract` maps a contract, as `contract_key` has it, to the id of its interface."""
+
+    word = "contract_interface"
+    record = ContractInterface
+    id_field = "id"
+    limits = (CONTRACT_INTERFACES,)
+    has_index = True
+
+    by_contract: PersistentMap[str, str] = PersistentMap()
+
+    def _indexed(self, record: ContractInterface) -> ContractInterfaces:
+        contract = contract_key(record.type, record.address)
+        return replace(self, by_contract=self.by_contract.set(contract, record.id))
+
+    def _unindexed(self, record: ContractInterface) -> ContractInterfaces:
+        contract = contract_key(record.type, record.address)
+        return replace(self, by_contract=self.by_contract.delete(contract))
+
+
+def contract_key(kind: SmartContractInterfaceType, address: str) -> str:
+    """One text for all spellings: Ethereum addresses are the same in any letter case, Solana's are not."""
+    return f"{kind}:{address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address}"

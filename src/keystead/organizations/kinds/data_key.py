@@ -1,0 +1,29 @@
+"""The data key of an organization, and what it seals. An organization has one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.organizations.record_map import RecordMap
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
+
+    key_id: Annotated[str, Meta(max_length=64)]
+    ciphertext: Annotated[bytes, Meta(max_length=65_536)]
+
+
+class DataKey(msgspec.Struct, frozen=True):
+    """The key that seals this organization's secrets, itself sealed under the master key."""
+
+    sealed: Sealed
+
+
+class DataKeys(RecordMap[DataKey], frozen=True):
+    word = "data_key"
+    record = DataKey
+    id_field = None

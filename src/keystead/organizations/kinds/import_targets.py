@@ -1,0 +1,36 @@
+"""Import targets: keys that users may seal an import to. Not here: how many and for how long (`import_targets`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.record_map import RecordMap
+
+
+class ImportKind(StrEnum):
+    """What an import brings in. Stored: a name stays with its meaning."""
+
+    WALLET = "wallet"
+    PRIVATE_KEY = "private-key"
+
+
+class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A key that its user may seal one import to. `sealed` is its private half; the first import that it opens
+    deletes it."""
+
+    id: Annotated[str, Meta(max_length=128)]
+    kind: ImportKind
+    user_id: Annotated[str, Meta(max_length=128)]
+    sealed: Sealed
+    created_at_ms: Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class ImportTargets(RecordMap[ImportTarget], frozen=True):
+    word = "import_target"
+    record = ImportTarget
+    id_field = "id"

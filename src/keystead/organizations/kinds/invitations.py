@@ -1,0 +1,36 @@
+"""Invitations that were not accepted yet."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.api.enums import AccessType
+from keystead.api.records import Timestamp
+from keystead.organizations.limits import Limit
+from keystead.organizations.record_map import RecordMap
+
+INVITATIONS = Limit(
+    name="invitations",
+    default=1_000,
+    description="Most open invitations of an organization.",
+    called="invitations",
+)
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """The user `sender_id` asked somebody to join."""
+
+    id: str
+    receiver_user_name: str
+    receiver_user_email: str
+    receiver_user_tags: tuple[str, ...]
+    access_type: AccessType
+    sender_id: str
+    created_at: Timestamp
+
+
+class Invitations(RecordMap[Invitation], frozen=True):
+    word = "invitation"
+    record = Invitation
+    id_field = "id"
+    limits = (INVITATIONS,)

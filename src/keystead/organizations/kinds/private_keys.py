@@ -1,0 +1,54 @@
+"""Private keys, with a look-up by address. Not here: their sealed material, which has a table (`attachments`)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from keystead.api.records import PrivateKey
+from keystead.chains.addresses.stored_forms import stored_form
+from keystead.organizations.limits import Limit
+from keystead.organizations.persistent_map import PersistentMap
+from keystead.organizations.record_map import RecordMap
+
+PRIVATE_KEYS = Limit(
+    name="private_keys",
+    default=1_000,
+    description="Most private keys of an organization.",
+    called="private keys",
+)
+
+
+class PrivateKeys(RecordMap[PrivateKey], frozen=True):
+    """`by_address` maps an address, as `stored_form` has it, to the ids of the private keys that have it, oldest
+    first."""
+
+    word = "private_key"
+    record = PrivateKey
+    id_field = "private_key_id"
+    limits = (PRIVATE_KEYS,)
+    label_field = "private_key_name"
+    has_index = True
+
+    by_address: PersistentMap[str, tuple[str, ...]] = PersistentMap()
+
+    def oldest_with_address(self, form: str) -> str | None:
+        """The id of the oldest private key with this address, in the form of `stored_form`."""
+        ids = self.by_address.get(form)
+        return ids[0] if ids else None
+
+    def _indexed(self, record: PrivateKey) -> PrivateKeys:
+        by_address = self.by_address
+        for form in _forms(record):
+            by_address = by_address.set(form, tuple(sorted((*by_address.get(form, ()), record.private_key_id))))
+        return replace(self, by_address=by_address)
+
+    def _unindexed(self, record: PrivateKey) -> PrivateKeys:
+        by_address = self.by_address
+        for form in _forms(record):
+            others = tuple(id_ for id_ in by_address[form] if id_ != record.private_key_id)
+            by_address = by_address.set(form, others) if others else by_address.delete(form)
+        return replace(self, by_address=by_address)
+
+
+def _forms(key: PrivateKey) -> set[str]:
+    return {stored_form(each.format, each.address) for each in key.addresses}

@@ -1,0 +1,35 @@
+"""The profile of an organization: the record that says what it is. An organization has one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.api.records import Timestamp
+from keystead.organizations.record_map import RecordMap
+
+
+class RootQuorum(msgspec.Struct, frozen=True):
+    """`threshold` of these users together may do anything."""
+
+    threshold: int
+    user_ids: tuple[str, ...]
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """`features` maps feature names to their values.
+
+    A deleted organization stays on record, empty, and no request finds it.
+    """
+
+    name: str
+    root_quorum: RootQuorum
+    created_at: Timestamp
+    parent_id: str | None = None
+    deleted: bool = False
+    features: dict[str, str] = {}
+
+
+class Profiles(RecordMap[Profile], frozen=True):
+    word = "profile"
+    record = Profile
+    id_field = None

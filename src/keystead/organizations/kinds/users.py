@@ -1,0 +1,89 @@
+"""Users, with their credentials: look-ups by public key and by credential id, and the limits of each user."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from keystead.api.records import ApiKey, Authenticator, User
+from keystead.organizations.limits import Limit
+from keystead.organizations.persistent_map import PersistentMap
+from keystead.organizations.record_map import RecordMap
+
+USERS = Limit(name="users", default=10_000, description="Most users of an organization.", called="users")
+AUTHENTICATORS = Limit(
+    name="authenticators_per_user",
+    default=10,
+    description="Most authenticators of a user.",
+    called="authenticators of one user",
+)
+LONG_LIVED_API_KEYS = Limit(
+    name="long_lived_api_keys_per_user",
+    default=10,
+    description="Most API keys without expiry of a user.",
+    called="long-lived API keys of one user",
+)
+EXPIRING_API_KEYS = Limit(
+    name="expiring_api_keys_per_user",
+    default=10,
+    description="Most expiring API keys of a user; one more replaces the oldest.",
+    called="expiring API keys of one user",
+)
+OAUTH_PROVIDERS = Limit(
+    name="oauth_providers_per_user",
+    default=10,
+    description="Most OAuth identities of a user.",
+    called="OAuth identities of one user",
+)
+MFA_POLICIES = Limit(
+    name="mfa_policies_per_user",
+    default=10,
+    description="Most MFA policies of a user.",
+    called="MFA policies of one user",
+)
+
+_HOLDER_BYTES = 180
+"""What an entry of an index of credentials takes: the entry and its tuple."""
+
+
+class Users(RecordMap[User], frozen=True):
+    """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a
+    passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it."""
+
+    word = "user"
+    record = User
+    id_field = "user_id"
+    limits = (
+        USERS,
+        AUTHENTICATORS,
+        LONG_LIVED_API_KEYS,
+        EXPIRING_API_KEYS,
+        OAUTH_PROVIDERS,
+        MFA_POLICIES,
+    )
+    has_index = True
+
+    by_public_key: PersistentMap[str, tuple[str, ApiKey]] = PersistentMap()
+    by_credential_id: PersistentMap[str, tuple[str, Authenticator]] = PersistentMap()
+    authenticators: PersistentMap[str, Authenticator] = PersistentMap()
+
+    @classmethod
+    def _bytes(cls, record: User) -> int:
+        return super()._bytes(record) + _HOLDER_BYTES * (len(record.api_keys) + 2 * len(record.authenticators))
+
+    def _indexed(self, record: User) -> Users:
+        keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
+        for api_key in record.api_keys:
+            keys = keys.set(api_key.credential.public_key, (record.user_id, api_key))
+        for authenticator in record.authenticators:
+            holders = holders.set(authenticator.credential_id, (record.user_id, authenticator))
+            authenticators = authenticators.set(authenticator.authenticator_id, authenticator)
+        return replace(self, by_public_key=keys, by_credential_id=holders, authenticators=authenticators)
+
+    def _unindexed(self, record: User) -> Users:
+        keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
+        for api_key in record.api_keys:
+            keys = keys.delete(api_key.credential.public_key)
+        for authenticator in record.authenticators:
+            holders = holders.delete(authenticator.credential_id)
+            authenticators = authenticators.delete(authenticator.authenticator_id)
+        return replace(self, by_public_key=keys, by_credential_id=holders, authenticators=authenticators)

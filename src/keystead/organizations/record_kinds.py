@@ -1,0 +1,71 @@
+"""The record kinds that there are: one line for each.
+
+Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), what it consists of
+(`record_map`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
+from keystead.organizations.kinds.data_key import DataKeys
+from keystead.organizations.kinds.import_targets import ImportTargets
+from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.passkeys import Passkeys
+from keystead.organizations.kinds.policies import Policies
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.tags import Tags
+from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.wallets import Wallets
+from keystead.organizations.limits import Limit
+from keystead.organizations.record_map import RecordMap
+
+Kind = type[RecordMap[Any]]
+
+
+class RecordKinds:
+    """A set of record kinds. Immutable. Tests make one with a kind of their own and hand it to the store.
+
+    `of_record` are the kinds by the type of their records, `of_word` by their word in the database.
+    """
+
+    __slots__ = ("of_record", "of_word")
+
+    of_record: Mapping[type[msgspec.Struct], Kind]
+    of_word: Mapping[str, Kind]
+
+    def __init__(self, kinds: tuple[Kind, ...]) -> None:
+        """Raises ValueError if two kinds have the same word or the same type of records."""
+        self.of_record = MappingProxyType({kind.record: kind for kind in kinds})
+        self.of_word = MappingProxyType({kind.word: kind for kind in kinds})
+        if len(self.of_record) != len(kinds) or len(self.of_word) != len(kinds):
+            raise ValueError("two record kinds have the same word or the same type of records")
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Every limit that a kind declares, in the order of the kinds."""
+        return tuple(limit for kind in self.of_word.values() for limit in kind.limits)
+
+
+KINDS = (
+    Profiles,
+    DataKeys,
+    Users,
+    Passkeys,
+    Wallets,
+    PrivateKeys,
+    ContractInterfaces,
+    Tags,
+    Policies,
+    Invitations,
+    ImportTargets,
+)
+"""Every record kind. A new one is added here, and nowhere else."""
+
+RECORD_KINDS = RecordKinds(KINDS)
