@@ -44,7 +44,7 @@ check_idl(IDL)
 def solana(*instructions: Instruction, interfaces: Mapping[str, str] | None = None) -> Mapping[str, Any]:
     return (
         parse_solana(legacy(*instructions), of(SIGNER))
-        .describe({key: ProgramIdl(text) for key, text in (interfaces or {}).items()})
+        .describe({key: ProgramIdl.read(text) for key, text in (interfaces or {}).items()})
         .keywords
     )
 

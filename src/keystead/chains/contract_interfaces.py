@@ -30,8 +30,8 @@ def read_interface(kind: SmartContractInterfaceType, text: str) -> ContractInter
     """An interface whose text was checked."""
     match kind:
         case SmartContractInterfaceType.ETHEREUM:
-            return ContractAbi(text)
+            return ContractAbi.read(text)
         case SmartContractInterfaceType.SOLANA:
-            return ProgramIdl(text)
+            return ProgramIdl.read(text)
         case _:
             assert_never(kind)

@@ -27,6 +27,7 @@ from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -298,15 +299,14 @@ async def _interfaces(
     ids = {
         id_: address
         for address in contracts
-        if (id_ := organization.contract_interfaces.by_contract.get(contract_key(interface_type, address)))
-        is not None
+        if (id_ := by_contract.get(contract_key(interface_type, address))) is not None
     }
     cached = {id_: source.cache.interfaces.get(id_) for id_ in ids}
     missing = [id_ for id_, interface in cached.items() if interface is None]
     texts = await source.store.interface_texts_of(organization.id, missing) if missing else {}
     for id_, text in texts.items():
         interface = cached[id_] = read_interface(interface_type, text)
-        source.cache.interfaces.put(id_, interface)
+        source.cache.interfaces.put(id_, interface, measured_bytes(interface))
     return {ids[id_]: interface for id_, interface in cached.items() if interface is not None}
 
 

@@ -21,6 +21,7 @@ from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
@@ -47,7 +48,7 @@ async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     named: NamedKey | None = source.cache.keys.get(cached)
     if named is None:
         named = await _read_key(source, sign_with)
-        source.cache.keys.put(cached, named)
+        source.cache.keys.put(cached, named, measured_bytes(named))
     return named
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from keystead.api.bounded_cache import BoundedCache
+from keystead.api.lru import Lru
 from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
@@ -66,19 +66,19 @@ class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SigningCache(msgspec.Struct, frozen=True):
-    """What signatures look up again and again. Each is bounded by bytes and belongs to the service.
+    """What signatures look up again and again. Both are bounded by measured bytes and belong to the service.
 
     `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
     organization, version of the organization and the text itself.
     """
 
-    interfaces: BoundedCache[str, ContractInterface]
-    keys: BoundedCache[tuple[str, Version, str], Any]
+    interfaces: Lru[str, ContractInterface]
+    keys: Lru[tuple[str, Version, str], Any]
 
     @staticmethod
     def of_bytes(bytes_max: int) -> SigningCache:
         """Half of the bytes are for each."""
-        return SigningCache(BoundedCache(bytes_max // 2), BoundedCache(bytes_max // 2))
+        return SigningCache(Lru(bytes_max // 2), Lru(bytes_max // 2))
 
 
 class ContextSource(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Page
 from keystead.storage import rows
 from keystead.storage.batch import Batch
-from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
+from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.statements import Reads, Statement
@@ -93,7 +93,7 @@ class DatabaseStore(ABC):
     async def organization(self, organization_id: str) -> Organization | None:
         return await self._cache.newest(organization_id)
 
-    def cached_answers(self, organization: Organization) -> dict[Any, bytes]:
+    def cached_answers(self, organization: Organization) -> Answers:
         """A place for encoded answers about this very version; it is dropped with it."""
         return self._cache.answers(organization)
 

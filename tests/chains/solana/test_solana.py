@@ -63,7 +63,7 @@ def with_table(instruction: CompiledInstruction, writable: bytes = b"\x05\x06", 
 def facts(unsigned: bytes, interfaces: dict[str, str] | None = None) -> dict[str, Any]:
     tx: dict[str, Any] = (
         parse_solana(unsigned, of(SIGNER))
-        .describe({key: ProgramIdl(text) for key, text in (interfaces or {}).items()})
+        .describe({key: ProgramIdl.read(text) for key, text in (interfaces or {}).items()})
         .keywords["solana"]["tx"]
     )
     return tx

@@ -90,18 +90,22 @@ def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) ->
     return kind
 
 
-class ContractAbi:
-    """The functions of an uploaded ABI by selector. A selector that two different functions share is ambiguous."""
+class ContractAbi(msgspec.Struct, frozen=True):
+    """The functions of an uploaded ABI by selector; None for a selector that two different functions share."""
 
-    def __init__(self, text: str) -> None:
-        """`text` is one that `check_abi` has accepted."""
-        self._functions: dict[bytes, AbiEntry | None] = {}
+    functions: Mapping[bytes, AbiEntry | None]
+
+    @staticmethod
+    def read(text: str) -> ContractAbi:
+        """Of a text that `check_abi` has accepted."""
+        functions: dict[bytes, AbiEntry | None] = {}
         for entry in _ABI.decode(text):
             if entry.type == "function":
                 selector = keccak256(_signature(entry).encode())[:SELECTOR_BYTES]
-                known = self._functions.setdefault(selector, entry)
+                known = functions.setdefault(selector, entry)
                 if known is not None and (known.name, known.inputs) != (entry.name, entry.inputs):
-                    self._functions[selector] = None
+                    functions[selector] = None
+        return ContractAbi(functions)
 
     def call(self, calldata: bytes) -> Mapping[str, Any] | None:
         """The keywords function_name, function_signature and contract_call_args of eth.tx.
@@ -112,9 +116,9 @@ class ContractAbi:
         left out.
         """
         selector = calldata[:SELECTOR_BYTES]
-        if selector not in self._functions:
+        if selector not in self.functions:
             return {}
-        function = self._functions[selector]
+        function = self.functions[selector]
         if function is None:
             return None
         names = [parameter.name for parameter in function.inputs if parameter.name]
