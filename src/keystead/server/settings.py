@@ -123,7 +123,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     policy_characters_cached: Annotated[
         int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
-    ] = 2_000_000
+    ] = 1_000_000
     oidc_keys_file: Annotated[
         str,
         Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
