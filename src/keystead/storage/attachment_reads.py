@@ -9,18 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from keystead.api.lru import Lru
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.memory_size import measured_bytes
 from keystead.pipeline.store import Page
 from keystead.storage import rows
 from keystead.storage.statements import Reads, Statement
-
-INTERFACE_TEXT_BYTES = 16 * 1024 * 1024
-"""Bytes of contract interfaces that stay in memory for signing. The text of an id never changes."""
 
 LOWEST = ""
 """A cursor below every id, which is a UUID."""
@@ -31,7 +26,6 @@ class AttachmentReads(ABC):
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
-        self._interface_texts = Lru[tuple[str, str], str](INTERFACE_TEXT_BYTES)
 
     @abstractmethod
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -55,16 +49,10 @@ class AttachmentReads(ABC):
         return str(found[0][0], "utf-8") if found else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
-        known = {id_: self._interface_texts.get((organization_id, id_)) for id_ in interface_ids}
-        missing = [id_ for id_, text in known.items() if text is None]
-        if missing:
-            found = await self._select(
-                self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(missing)
-            )
-            for interface_id, body in found:
-                known[interface_id] = text = body.decode()
-                self._interface_texts.put((organization_id, interface_id), text, measured_bytes(text))
-        return {id_: text for id_, text in known.items() if text is not None}
+        found = await self._select(
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
+        )
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         found = await self._accounts_with_address(organization_id, address)
