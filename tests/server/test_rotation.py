@@ -176,7 +176,7 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
 def put(organization: Organization, record: Profile | DataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
-    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups=frozenset())
+    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
     return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=change)
 
 
