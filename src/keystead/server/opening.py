@@ -126,7 +126,7 @@ def _as_not_ready() -> Iterator[None]:
         raise NotReady(str(refused)) from None
     except WrongMasterKey:
         raise NotReady(
-            "the master key does not open the stored data: it is another installation's key, or new and not in use yet"
+            "the master key does not open the stored data: it is another installation's key, or not in use yet"
         ) from None
     except MasterKeyMissing as missing:
         raise NotReady(f"{missing}: the master key is being changed, start this server with both keys") from None
