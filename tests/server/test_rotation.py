@@ -18,8 +18,8 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import Settings
 from keystead.signer.local import SERVER_KEY_CONTEXTS
 from keystead.stamps.signing import generate_api_key

@@ -29,7 +29,7 @@ from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import user_lookups
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.ports import AccountRequest
-from keystead.server.service import MODE
+from keystead.server.opening import MODE
 from keystead.signer.local import LocalSigner
 from keystead.signer.master_keys import Master
 from keystead.storage.base import DatabaseStore
