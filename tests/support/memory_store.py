@@ -29,9 +29,9 @@ from keystead.organizations.lookups import (
     Lookup,
     LookupKind,
     account_lookups,
-    lookups,
     name_lookup,
     possible_values,
+    user_lookups,
 )
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
@@ -68,7 +68,7 @@ class MemoryDatabase:
         outcome = self._checked(commit)
         if outcome is not CommitOutcome.COMMITTED:
             return outcome
-        for change in (commit.change, commit.founding):
+        for change in (commit.change, commit.new_organization):
             if change is not None:
                 self.change(change)
         if commit.activity is not None:
@@ -85,10 +85,10 @@ class MemoryDatabase:
         if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
         for row in commit.rows:
-            before = self.rows.get(_key(commit.organization_id, row))
-            if row.revision != (before.revision if before else 0) + 1:
+            stored = self.rows.get(_key(commit.organization_id, row))
+            if row.revision != (stored.revision if stored else 0) + 1:
                 return CommitOutcome.CONFLICT
-        if commit.founding is not None and commit.founding.after.id in self.organizations:
+        if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitOutcome.CONFLICT
         if commit.change is not None:
             self._check_accounts(commit.change)
@@ -97,8 +97,8 @@ class MemoryDatabase:
         if activity.revision == 0:
             taken = activity.id in known or any(one.fingerprint == activity.fingerprint for one in known.values())
             return CommitOutcome.DUPLICATE if taken else CommitOutcome.COMMITTED
-        replaced = known.get(activity.id)
-        follows = replaced is not None and replaced.revision == activity.revision - 1
+        before = known.get(activity.id)
+        follows = before is not None and before.revision == activity.revision - 1
         return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
 
     def _check_accounts(self, change: OrganizationChange) -> None:
@@ -119,9 +119,9 @@ class MemoryDatabase:
             assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
-        assert change.forgotten <= found, "only what could be found can be forgotten"
-        found.difference_update(change.forgotten)
-        found.update(change.lookups)
+        assert change.lookups_removed <= found, "only what could be found can be forgotten"
+        found.difference_update(change.lookups_removed)
+        found.update(change.lookups_added)
         texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
         secrets = self.secrets.setdefault(after.id, [])
         for attachment in change.attachments:
@@ -422,7 +422,7 @@ def _stored(one: ChangedAccount) -> StoredAccount:
 
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
-    users = {lookup for user in organization.users.values() for lookup in lookups(user)}
+    users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
     return users | of_accounts | {name_lookup(organization.profile.name)}
 
