@@ -166,7 +166,11 @@ def configured(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFacto
     """A server with the keys of the vectors, that signs without chain id and keeps few interfaces."""
     installation = bootstrap_installation(make_sqlite())
     add_known_wallet(installation)
-    settings = {"sign_legacy_without_chain_id": "true", "limit_contract_interface_bytes": 500}
+    settings = {
+        "sign_legacy_without_chain_id": "true",
+        "limit_contract_interface_bytes": 500,
+        "signing_bytes_cached": 0,
+    }
     with running(installation, tmp_path_factory.mktemp("configured") / "log", settings) as server:
         yield server
     installation.database.close()
@@ -309,6 +313,21 @@ def test_one_query_that_lists_every_interface(configured: Server) -> None:
     listed = root.asked("list_smart_contract_interfaces")["smartContractInterfaces"]
     assert 0 < sum(map(len, texts)) <= 500
     assert [one["smartContractInterface"] for one in listed] == texts
+    for one in listed:
+        ids = {"smartContractInterfaceId": one["smartContractInterfaceId"]}
+        root.submitted("delete_smart_contract_interface", ids)
+
+
+def test_signing_where_nothing_is_kept(configured: Server) -> None:
+    root = configured.caller
+    user, signer = root.new_user(), account_of(root, ETHEREUM_ACCOUNT)
+    data = keccak(b"pay(uint256)")[:4]
+    with (
+        interface(root, function("pay", ("amount", "uint256"))),
+        policies(root, user, "ALLOW eth.tx.contract_call_args['amount'] < 100"),
+    ):
+        for amount, expected in ((5, "SIGNED"), (500, "NOT ALLOWED"), (5, "SIGNED")):
+            assert outcome(sign(user, signer, "ETHEREUM", call(data + words(amount)))) == expected
 
 
 # Limits of each chain, below the body's
