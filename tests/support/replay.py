@@ -43,8 +43,8 @@ async def replayed(
         if change is not None:
             organization = change.after
             database.change(change)
-        if outcome.founds is not None:
-            founded.append(outcome.founds.organization)
+        if outcome.new_organization is not None:
+            founded.append(outcome.new_organization.organization)
     return organization, founded
 
 
