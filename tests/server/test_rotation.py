@@ -18,8 +18,8 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
@@ -176,7 +176,7 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
 def put(organization: Organization, record: Profile | DataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
-    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups=frozenset())
+    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
     return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=change)
 
 

@@ -248,14 +248,15 @@ def test_confined(signer_process: SignerProcess) -> None:
 
 
 def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
-    """Even when that is killed."""
+    """Even when that is killed. Neither leaves a file or a folder behind."""
     code = (
         "import sys, time; from keystead.signer.master_keys import *; from keystead.signer.supervision import *\n"
         "with SignerProcess(MasterKeySources(KeyFile(sys.argv[1]))) as signer:\n"
         "    signer.wait_until_ready(); print(signer._process.pid, flush=True); time.sleep(60)"
     )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True, env=environment
     ) as service:
         assert service.stdout is not None
         pid = int(service.stdout.readline())
@@ -264,6 +265,7 @@ def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_is_ready_with_the_master_key_that_data_is_sealed_under(signer_process: SignerProcess) -> None:

@@ -53,7 +53,7 @@ def test_a_toy_kind_is_stored_read_back_and_removed(database: str) -> None:
     async def run() -> None:
         first = organization_with_toys(BALL)
         async with opened(database, kinds=WITH_TOYS) as store, opened(database, kinds=WITH_TOYS) as other:
-            assert await store.found(first, (), found_by(first), {})
+            assert await store.bootstrap(first, (), found_by(first), {})
             assert await other.organization(first.id) == first
             history = CommitHistory(first)
             for changes in ([KITE], [msgspec.structs.replace(BALL, toy_name="football")], [Remove(Toy, "1")]):

@@ -29,9 +29,9 @@ from keystead.organizations.lookups import (
     Lookup,
     LookupKind,
     account_lookups,
-    lookups,
     name_lookup,
     possible_values,
+    user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
 from keystead.pipeline.activity import Activity
@@ -65,7 +65,7 @@ class MemoryDatabase:
         outcome = self._checked(commit)
         if outcome is not CommitOutcome.COMMITTED:
             return outcome
-        for change in (commit.change, commit.founding):
+        for change in (commit.change, commit.new_organization):
             if change is not None:
                 self.change(change)
         if commit.activity is not None:
@@ -79,7 +79,7 @@ class MemoryDatabase:
         known = self.activities.get(commit.organization_id, {})
         if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
-        if commit.founding is not None and commit.founding.after.id in self.organizations:
+        if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitOutcome.CONFLICT
         if commit.change is not None:
             self._check_accounts(commit.change)
@@ -110,9 +110,9 @@ class MemoryDatabase:
             assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
-        assert change.forgotten <= found, "only what could be found can be forgotten"
-        found.difference_update(change.forgotten)
-        found.update(change.lookups)
+        assert change.lookups_removed <= found, "only what could be found can be forgotten"
+        found.difference_update(change.lookups_removed)
+        found.update(change.lookups_added)
         texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
         secrets = self.secrets.setdefault(after.id, [])
         for attachment in change.attachments:
@@ -394,7 +394,7 @@ def _stored(one: ChangedAccount) -> StoredAccount:
 
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
-    users = {lookup for user in organization.users.values() for lookup in lookups(user)}
+    users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
     return users | of_accounts | {name_lookup(organization.profile.name)}
 

@@ -15,7 +15,7 @@ from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.master_keys import new_master, rotate
 from keystead.pipeline.ports import Signer
-from keystead.server.service import NotReady, open_checked
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
 
 app = typer.Typer(help="The keys of the installation itself.", no_args_is_help=True)

@@ -16,8 +16,8 @@ from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.failure import Failure
 from keystead.cli.installation import DatabaseUrl
+from keystead.server.opening import NotReady
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import NotReady
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, create_master_key, open_master_key, parse_source
 from keystead.storage.migrations import is_current

@@ -27,7 +27,7 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be founded, and the rows beside it."""
+    """An organization to be made, and the rows beside it."""
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
@@ -36,15 +36,15 @@ class NewOrganization(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """What an execution yields: its result, the changes it asks for, rows beside the organization.
 
-    `derived` are the accounts whose derivation an app proof can attest; `founds` is another organization that the
-    activity brings into being.
+    `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
+    organization that the activity makes.
     """
 
     result: ResultT
     changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
-    founds: NewOrganization | None = None
+    new_organization: NewOrganization | None = None
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.authorization import Case
-from keystead.pipeline.effects import change_of, founding_of, result_of
+from keystead.pipeline.effects import change_of, new_organization_of, result_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutcome, Executed
 from keystead.pipeline.proofs import proof_payloads
@@ -46,7 +46,7 @@ async def commit_of(
 ) -> Decided:
     """The activity in the status that its decision and its execution lead to, with everything that changes."""
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
-    change = founding = None
+    change = new_organization = None
     if executed.outcome is not None:
         activity = replace(activity, result=result_of(case, executed.outcome))
         asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
@@ -55,13 +55,13 @@ async def commit_of(
             activity = replace(activity, app_proofs=await environment.signer.prove(payloads))
         change = change_of(organization, executed.outcome, evaluation.id)
         assert change is None or case.operation.changes_organization, case.operation.name
-        founding = founding_of(executed.outcome)
+        new_organization = new_organization_of(executed.outcome)
     commit = Commit(
         organization_id=organization.id,
         decided_on=organization.version,
         activity=activity,
         change=change,
-        founding=founding,
+        new_organization=new_organization,
         evaluations=(evaluation,),
     )
     return Decided(commit, activity, computed=executed.reusable(case))

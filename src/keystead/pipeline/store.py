@@ -34,14 +34,14 @@ class Page(msgspec.Struct, frozen=True):
 class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit writes of an organization, which is `after` then: its next version, or a new organization.
 
-    `lookups` are new, `forgotten` no longer lead anywhere.
+    `lookups_added` lead to the organization from now on, `lookups_removed` no longer.
     """
 
     after: Organization
     changes: tuple[Change, ...]
     attachments: tuple[Attachment, ...]
-    lookups: frozenset[Lookup]
-    forgotten: frozenset[Lookup] = frozenset()
+    lookups_added: frozenset[Lookup]
+    lookups_removed: frozenset[Lookup] = frozenset()
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     decided_on: Version
     activity: Activity | None
     change: OrganizationChange | None = None
-    founding: OrganizationChange | None = None
+    new_organization: OrganizationChange | None = None
     evaluations: tuple[Evaluation, ...] = ()
 
 

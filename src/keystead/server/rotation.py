@@ -145,7 +145,7 @@ class _Rotation:
                     after=apply(organization, [change], version),
                     changes=(change,),
                     attachments=(),
-                    lookups=frozenset(),
+                    lookups_added=frozenset(),
                 ),
             )
             if await self._store.commit(commit) is CommitOutcome.COMMITTED:

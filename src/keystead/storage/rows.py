@@ -71,7 +71,7 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 
 def of_commit(commit: Commit) -> WriteSet:
     """The write set of a commit; every body is encoded here, on the caller's thread."""
-    activity, change, founding = commit.activity, commit.change, commit.founding
+    activity, change, new_organization = commit.activity, commit.change, commit.new_organization
     version_swap = activity_swap = version_check = None
     if change is not None:
         version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
@@ -83,9 +83,9 @@ def of_commit(commit: Commit) -> WriteSet:
     written = WriteSet(version_swap=version_swap, version_check=version_check, activity_swap=activity_swap)
     if change is not None:
         _change_rows(change, written)
-    if founding is not None:
-        written.rows.append(("organization", _organization_row(founding.after)))
-        _change_rows(founding, written)
+    if new_organization is not None:
+        written.rows.append(("organization", _organization_row(new_organization.after)))
+        _change_rows(new_organization, written)
     if activity is not None:
         if not activity.revision:
             written.rows.append(("activity", _activity_row(activity)))
@@ -104,16 +104,16 @@ def of_bootstrap(
     instance: Mapping[str, bytes],
 ) -> WriteSet:
     """The write set that makes an empty database an instance with its first organization."""
-    founding = OrganizationChange(
+    made = OrganizationChange(
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),
-        lookups=frozenset(lookups),
+        lookups_added=frozenset(lookups),
     )
     written = WriteSet()
     written.rows.extend(("instance", item) for item in instance.items())
     written.rows.append(("organization", _organization_row(organization)))
-    _change_rows(founding, written)
+    _change_rows(made, written)
     return written
 
 
@@ -135,9 +135,9 @@ def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
                 written.deleted_organizations.append(organization_id)
             case _:
                 assert_never(attachment)
-    for lookup in change.lookups:
+    for lookup in change.lookups_added:
         written.rows.append(("lookup", _lookup_row(after, lookup)))
-    for lookup in change.forgotten:
+    for lookup in change.lookups_removed:
         written.deleted.append(("lookup", _lookup_row(after, lookup)))
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.base import already_there, unwritten
 from keystead.storage.batch import Batch
+from keystead.storage.errors import already_there, unwritten
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements
 from keystead.storage.write_set import IF_SKIPPED, Row

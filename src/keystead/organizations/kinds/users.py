@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from keystead.api.records import ApiKey, Authenticator, User
 from keystead.organizations.limits import Limit
+from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
 
@@ -40,6 +41,12 @@ MFA_POLICIES = Limit(
     description="Most MFA policies of a user.",
     called="MFA policies of one user",
 )
+MFA_POLICY_CHARACTERS = Limit(
+    name="mfa_policy_characters_per_user",
+    default=10_000,
+    description="Most characters of the conditions of a user's MFA policies.",
+    called="characters of one user's MFA policies",
+)
 
 _HOLDER_BYTES = 180
 """What an entry of an index of credentials takes: the entry and its tuple."""
@@ -59,6 +66,7 @@ class Users(RecordMap[User], frozen=True):
         EXPIRING_API_KEYS,
         OAUTH_PROVIDERS,
         MFA_POLICIES,
+        MFA_POLICY_CHARACTERS,
     )
     has_index = True
 
@@ -69,6 +77,10 @@ class Users(RecordMap[User], frozen=True):
     @classmethod
     def _bytes(cls, record: User) -> int:
         return super()._bytes(record) + _HOLDER_BYTES * (len(record.api_keys) + 2 * len(record.authenticators))
+
+    @classmethod
+    def lookups(cls, record: User) -> frozenset[Lookup]:
+        return user_lookups(record)
 
     def _indexed(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
