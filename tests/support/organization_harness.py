@@ -44,8 +44,10 @@ from keystead.pipeline.ports import (
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
+    NewOtpTarget,
     NewPrivateKey,
     NewWallet,
+    OtpAttempt,
     PublicInstallationKey,
     Sealed,
     SigningKey,
@@ -99,6 +101,26 @@ class FakeSigner:
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return Sealed("master", organization_id.encode())
+
+    async def new_otp_target(self, *, organization_id: str, data_key: Sealed, otp_id: str) -> NewOtpTarget:
+        return NewOtpTarget(Sealed("data", otp_id.encode()), f"target of {otp_id}")
+
+    async def open_otp_attempt(
+        self, *, organization_id: str, data_key: Sealed, otp_id: str, sealed: Sealed, message: ClientMessage
+    ) -> OtpAttempt:
+        assert sealed.ciphertext == otp_id.encode()
+        return OtpAttempt(message.ciphertext.decode(), "02" + "ab" * 32)
+
+    async def code_digest(self, *, organization_id: str, data_key: Sealed, otp_id: str, code: str) -> bytes:
+        return f"{otp_id} {code}".encode()
+
+    async def seal_message(self, *, organization_id: str, data_key: Sealed, message_id: str, text: bytes) -> Sealed:
+        return Sealed("data", text)
+
+    async def open_message(
+        self, *, organization_id: str, data_key: Sealed, message_id: str, sealed: Sealed
+    ) -> bytes:
+        return sealed.ciphertext
 
     async def create_wallet(
         self,

@@ -20,6 +20,7 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
+from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Signer
 from keystead.policies.request import ResourceKeywords
@@ -71,6 +72,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     identities: Mapping[str, OidcClaims]
     now_ms: int
     limits: Limits
+    messages: MessageRules
     signer: Signer
     new_id: Callable[[], str]
 
