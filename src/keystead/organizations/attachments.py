@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
+    """A table of attached rows. Its columns are `organization_id`, those of `key`, and `columns`.
 
     Types are str, int, bool and bytes. `is_replaced`: a row takes the place of one of the same key; otherwise a
     second row of a key is an error.

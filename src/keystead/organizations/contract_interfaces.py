@@ -49,7 +49,7 @@ def check_free(organization: Organization, kind: SmartContractInterfaceType, add
             f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
             f"{known.label!r} ({known.id})"
         )
-    organization.contract_interfaces.check_room(1, limits)
+    organization.contract_interfaces.check_limit(1, limits)
 
 
 def _check_ethereum_address(address: str) -> None:
