@@ -134,7 +134,7 @@ async def _put(
         after=apply(organization, [change], version),
         changes=(change,),
         attachments=attachments,
-        lookups=frozenset(),
+        lookups_added=frozenset(),
     )
     outcome = await store.commit(
         Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)

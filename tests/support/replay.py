@@ -15,7 +15,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
 from keystead.pipeline.authorization import Case
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
 from keystead.pipeline.effects import change_of
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.execution import execution_of
@@ -43,8 +43,8 @@ async def replayed(
         if change is not None:
             organization = change.after
             database.change(change)
-        if outcome.founds is not None:
-            founded.append(outcome.founds.organization)
+        if outcome.new_organization is not None:
+            founded.append(outcome.new_organization.organization)
     return organization, founded
 
 
@@ -59,6 +59,7 @@ async def _executed(
     ids = Ids()
     ids.next = first_id
     asked = version.upgrade(intent)
+    cache = SigningCache.of_bytes(1_000_000)
     case = Case(
         activity_type=activity.type,
         operation=operation,
@@ -69,11 +70,12 @@ async def _executed(
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        context=await operation.load_context(ContextSource(organization, store), asked)
+        context=await operation.load_context(ContextSource(organization, store, TransactionRules(), cache), asked)
         if operation.load_context
         else None,
     )
     environment = Environment(
+        signing_cache=cache,
         store=store,
         signer=FakeSigner(),
         clock=ManualClock(),
@@ -85,6 +87,7 @@ async def _executed(
     execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)
     outcome = await executed if inspect.isawaitable(executed) else executed
+    assert isinstance(outcome, Outcome)
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(outcome.result))
     ]

@@ -1148,7 +1148,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
         return self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -1224,7 +1224,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
         return self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -2917,7 +2917,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
         return await self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -2993,7 +2993,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
         return await self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,

@@ -1172,7 +1172,7 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
 
 
 class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
-    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+    """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
 
     operation = "delete_private_key_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
@@ -1228,7 +1228,7 @@ class DeleteSubOrganizationSubmitted(Submitted[DeleteSubOrganizationResult]):
 
 
 class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
-    """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+    """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
 
     operation = "delete_user_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_USER_TAGS"

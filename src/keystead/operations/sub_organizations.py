@@ -138,7 +138,7 @@ async def create_sub_organization(
         )
     return Outcome(
         result=result,
-        founds=NewOrganization(organization, attachments),
+        new_organization=NewOrganization(organization, attachments),
         derived=made.derived if made else (),
     )
 

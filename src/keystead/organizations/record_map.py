@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import Limit, Limits, check_room
+from keystead.organizations.lookups import Lookup
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.persistent_map import PersistentMap
 
@@ -117,6 +118,11 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     @classmethod
     def _bytes(cls, record: Any) -> int:
         return _ENTRY_BYTES + measured_bytes(record)
+
+    @classmethod
+    def lookups(cls, record: Any) -> frozenset[Lookup]:  # noqa: ARG003 - a kind with look-ups overrides it
+        """The values by which the organization is found from its parent because of this record."""
+        return frozenset()
 
     def _indexed(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
         """This map, which holds the record, with the record in its indexes."""

@@ -13,8 +13,10 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
+from keystead.api.errors import ServiceError
 from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
@@ -27,7 +29,7 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be founded, and the rows beside it."""
+    """An organization to be made, and the rows beside it."""
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
@@ -36,15 +38,26 @@ class NewOrganization(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """What an execution yields: its result, the changes it asks for, rows beside the organization.
 
-    `derived` are the accounts whose derivation an app proof can attest; `founds` is another organization that the
-    activity brings into being.
+    `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
+    organization that the activity makes.
     """
 
     result: ResultT
     changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
-    founds: NewOrganization | None = None
+    new_organization: NewOrganization | None = None
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The other thing that an execution may yield: it is refused, and yet something is written.
+
+    `error` is what the caller gets, once `rows` are durable; the count of wrong attempts at a code, for example.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +81,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
     context: ContextT
 
 
-Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]

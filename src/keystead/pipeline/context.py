@@ -7,14 +7,17 @@ implementation (`storage`), when the function runs (`cases`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from keystead.api.lru import Lru
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import Organization
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.organization import Organization, Version
 
 
 class ContextReads(Protocol):
@@ -52,6 +55,38 @@ class ContextReads(Protocol):
         """The texts of these contract interfaces, by id; those that are gone are left out."""
         ...
 
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        """The codes lately started for a subject. None if there are none."""
+        ...
+
+
+class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for transactions.
+
+    `legacy_without_chain_id`: legacy Ethereum transactions that name no chain, and so are valid on every chain, are
+    signed.
+    """
+
+    legacy_without_chain_id: bool = False
+
+
+class SigningCache(msgspec.Struct, frozen=True):
+    """What signatures look up again and again. Both are bounded by measured bytes and belong to the service.
+
+    `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
+    organization, version of the organization and the text itself.
+    """
+
+    interfaces: Lru[str, ContractInterface]
+    keys: Lru[tuple[str, Version, str], Any]
+
+    @staticmethod
+    def of_bytes(bytes_max: int) -> SigningCache:
+        """Half of the bytes are for each."""
+        return SigningCache(Lru(bytes_max // 2), Lru(bytes_max // 2))
+
 
 class ContextSource(msgspec.Struct, frozen=True):
     """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
@@ -59,3 +94,5 @@ class ContextSource(msgspec.Struct, frozen=True):
 
     organization: Organization
     store: ContextReads
+    transactions: TransactionRules
+    cache: SigningCache
