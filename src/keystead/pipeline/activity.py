@@ -13,12 +13,8 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-<<<<<<< HEAD
-from keystead.api.parameters import RequestStruct
-=======
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import OidcClaims, RequestStruct
->>>>>>> main
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
