@@ -131,6 +131,7 @@ def an_interface() -> ContractInterface:
         type=SmartContractInterfaceType.ETHEREUM,
         label="token",
         notes="",
+        text_bytes=1_000,
         created_at=NOW,
         updated_at=NOW,
     )

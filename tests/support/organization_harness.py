@@ -38,6 +38,7 @@ from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
     ClientMessage,
+    CredentialBundle,
     DerivedAccount,
     Identities,
     ImportedPrivateKey,
@@ -45,10 +46,13 @@ from keystead.pipeline.ports import (
     NewImportTarget,
     NewPrivateKey,
     NewWallet,
+    PublicInstallationKey,
     Sealed,
     SigningKey,
 )
 from keystead.pipeline.requests import Liveness, read_submission
+from keystead.sessions.session_tokens import SessionClaims
+from keystead.sessions.verification_tokens import VerificationToken
 from tests.support.issuers import ISSUER
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 
@@ -148,6 +152,18 @@ class FakeSigner:
             "04" + digest * 2,
             tuple("0x" + digest for _ in address_formats),
         )
+
+    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+        return ()
+
+    async def sign_session_token(self, claims: SessionClaims) -> str:
+        return f"session of {claims.public_key}"
+
+    async def sign_verification_token(self, token: VerificationToken) -> str:
+        return f"verification of {token.contact}"
+
+    async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
+        return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())
 
     async def bundle_signer(self) -> BundleSigner:
         return BundleSigner("04", "04")

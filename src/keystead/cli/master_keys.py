@@ -56,7 +56,8 @@ def rotate(
         raise Failure(str(refused)) from None
     except ServiceError as refused:
         raise Failure(refused.message) from None
-    print(f"{progress.resealed} of {progress.seen} data keys and {progress.server_keys} other values sealed anew.")
+    others = progress.installation_values
+    print(f"{progress.resealed} of {progress.seen} data keys and {others} other values sealed anew.")
     print(
         f"Everything is under master key {new.key_id}. Restart the servers with it alone, then retire {old.key_id}."
     )

@@ -45,7 +45,7 @@ class _Request(msgspec.Struct, frozen=True):
 
     @property
     def organization_id(self) -> str:
-        return self.submission.envelope.organization_id
+        return self.submission.organization_id
 
     @property
     def is_vote(self) -> bool:
@@ -93,7 +93,7 @@ class Lifecycle:
         `seen`: the organization as it was read after the request had arrived, to find the caller in it.
         Raises ServiceError if refused, and then nothing is changed.
         """
-        key = submission.envelope.organization_id, submission.fingerprint
+        key = submission.organization_id, submission.fingerprint
         was_here = await self._in_flight.join(key)
         try:
             request = _Request(submission, caller, seen)

@@ -43,9 +43,12 @@ class Liveness(msgspec.Struct, frozen=True):
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A decoded submission; `intent` is as it was sent, in its own version.
 
-    `identities` are what its ID tokens prove, by field, once they are verified.
+    `organization_id` is the organization that it changes: the one that the body names, or the sub-organization of
+    that one in which the submitter was found. `identities` are what its ID tokens prove, by field, once they are
+    verified.
     """
 
+    organization_id: str
     operation: ActivityOperation
     version: IntentVersion
     envelope: Envelope[Any]
@@ -84,6 +87,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     if read is None:
         refuse_repeated_members(body)
     return Submission(
+        organization_id=envelope.organization_id,
         operation=operation,
         version=version,
         envelope=envelope,

@@ -42,6 +42,8 @@ from keystead.server.service import Service
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
 _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
 
+_CACHEABLE: Final = frozenset({"/installation-keys"})
+
 LARGE_ANSWER: Final = 200
 """An answer of more records is rendered in a thread: the event loop goes on meanwhile."""
 
@@ -63,6 +65,7 @@ class Application:
             "/healthz": service.healthz,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
+            "/installation-keys": OncePerSecond(service.installation_keys).answer,
             "/bundle-signer": OncePerSecond(service.bundle_signer).answer,
         }
 
@@ -107,6 +110,7 @@ class Application:
             # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
             *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", line.request_id.encode()),
+            *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
             *self._cors.headers(origin),
         ]
         if is_logged and self._settings.log_requests:

@@ -138,7 +138,7 @@ async def bootstrap(
         user_lookups(user),
         {
             MODE: mode.encode(),
-            **{name: encode(value) for name, value in msgspec.structs.asdict(signer.new_server_keys()).items()},
+            **{name: encode(value) for name, value in signer.new_installation_keys().values().items()},
         },
     )
     return Bootstrapped(organization=organization, user=user, accounts=tuple(accounts)) if written else None

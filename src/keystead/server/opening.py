@@ -19,9 +19,14 @@ from keystead.server.issuers import identities_of
 from keystead.server.master_keys import master_key_sources
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
+from keystead.signer.installation_keys import (
+    MASTER_KEY_CHECK,
+    SEALED_VALUES,
+    SealedInstallationKeys,
+    WrongMasterKey,
+)
 from keystead.signer.local import open_signer
 from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
-from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.migrations import is_current
@@ -29,7 +34,7 @@ from keystead.storage.open import open_store, sqlite_path
 
 MODE = "mode"
 """Name of the instance value that says which command made the installation: dev or serve. The other instance values
-are the fields of ServerKeys, sealed under the master key."""
+are sealed under the master key (`signer.installation_keys`)."""
 
 
 class NotReady(Exception):
@@ -80,16 +85,16 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        server_keys = await _server_keys(store, settings.mode)
+        sealed = await _sealed_keys(store, settings.mode)
         if connector is None:
             with _as_not_ready():
                 return Opened(
                     store,
-                    open_signer(open_master_keys(master_key_sources(settings)), server_keys),
+                    open_signer(open_master_keys(master_key_sources(settings)), sealed),
                     identities,
                     None,
                 )
-        channel = Channel(connector, server_keys)
+        channel = Channel(connector, sealed)
         with _as_not_ready():
             await channel.open()
         return Opened(store, remote_signer(channel), identities, channel)
@@ -101,20 +106,21 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
         raise
 
 
-async def _server_keys(store: DatabaseStore, mode: str) -> ServerKeys:
+async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
     """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead init")
     made_by = await store.instance_value(MODE)
-    sealed = [await store.instance_value(name) for name in ServerKeys.__struct_fields__]
-    if made_by is None or None in sealed:
+    stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
+    if made_by is None or None in stored.values():
         raise NotReady("the database holds no organization yet: run keystead init")
     if made_by.decode() != mode:
         raise NotReady(
             f"this data was made by keystead {made_by.decode()} and is refused by keystead {mode}: development "
             "keys and production keys are kept apart"
         )
-    return ServerKeys(*[msgspec.json.decode(value or b"", type=Sealed) for value in sealed])
+    sealed = {name: msgspec.json.decode(value or b"", type=Sealed) for name, value in stored.items()}
+    return SealedInstallationKeys(sealed.pop(MASTER_KEY_CHECK), sealed)
 
 
 @contextlib.contextmanager

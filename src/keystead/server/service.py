@@ -29,6 +29,7 @@ from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.opening import SystemClock, open_checked
 from keystead.server.settings import Settings
+from keystead.signer.installation_keys import PROOF_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
 
@@ -123,7 +124,7 @@ class Service:
             if self._opened.channel is not None:
                 # A rotation of the master key replaces the proof key first: with its id the signer can be asked
                 # whether it has the key that data is sealed under.
-                proof_key = msgspec.json.decode(await self.store.instance_value("proof_key") or b"", type=Sealed)
+                proof_key = msgspec.json.decode(await self.store.instance_value(PROOF_KEY.name) or b"", type=Sealed)
                 await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
@@ -134,6 +135,12 @@ class Service:
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         return encode(await self.signer.bundle_signer())
+
+    async def installation_keys(self) -> bytes:
+        """The public keys of this installation, each with its use. Raises Unavailable."""
+        if not self._is_open:
+            raise Unavailable("not ready: starting or stopping")
+        return encode({"keys": await self.signer.installation_keys()})
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation answered here."""
