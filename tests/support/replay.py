@@ -87,6 +87,7 @@ async def _executed(
     execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)
     outcome = await executed if inspect.isawaitable(executed) else executed
+    assert isinstance(outcome, Outcome)
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(outcome.result))
     ]

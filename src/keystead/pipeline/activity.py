@@ -13,8 +13,10 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
+from keystead.api.errors import ServiceError
 from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
@@ -47,6 +49,17 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     new_organization: NewOrganization | None = None
 
 
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The other thing that an execution may yield: it is refused, and yet something is written.
+
+    `error` is what the caller gets, once `rows` are durable; the count of wrong attempts at a code, for example.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
@@ -68,7 +81,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
     context: ContextT
 
 
-Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
