@@ -1,4 +1,4 @@
-"""Published client kits in a real browser against a live server. The cases are in the scripts beside this module."""
+"""Published client kits in a real browser against a live server. The cases are in the scripts here."""
 
 from __future__ import annotations
 
