@@ -14,4 +14,4 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize("script", ["passkeys.mjs"])
 def test_in_a_browser(script: str, live: Live, subtests: pytest.Subtests) -> None:
-    drive(HERE / script, "", live, subtests)
+    drive(str(HERE / script), "", live, subtests)
