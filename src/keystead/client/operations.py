@@ -465,6 +465,19 @@ class Operations(Calls):
             {},
         )
 
+    def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
+            organization_id,
+            {},
+        )
+
     def list_private_key_tags(
         self,
         *,
@@ -2217,6 +2230,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return await self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
             organization_id,
             {},
         )

@@ -209,6 +209,7 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
@@ -230,6 +231,7 @@ __all__ = [
     "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
+    "PolicyWarningRecord",
     "PrivateKey",
     "PrivateKeyAddress",
     "PrivateKeyParams",
@@ -442,6 +444,23 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class ListPolicyWarningsResponse(Wire, frozen=True):
+    """In order of the policies' creation."""
+
+    policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
 class ListPrivateKeyTagsResponse(Wire, frozen=True):
