@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import mfa
@@ -65,7 +66,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     policies: CompiledPolicies
     submitter_id: str
     submitted_at_ms: int
-    identities: Mapping[str, OidcClaims]
+    identities: Mapping[str, ProvenIdentity]
     proofs: tuple[Proof, ...]
     now_ms: int
     context: Any = None
