@@ -177,8 +177,7 @@ class Application:
         activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            settings = service.environment.rules.authorization
-            await log_policy_warnings(activity, now, line.request_id, settings)
+            await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
         reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))
