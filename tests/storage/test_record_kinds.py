@@ -69,11 +69,11 @@ def test_a_toy_kind_is_stored_read_back_and_removed(database: str) -> None:
 
 def test_its_limit_and_its_labels() -> None:
     toys = organization_with_toys(BALL, KITE).of(Toys)
-    toys.check_room(1, Limits())
+    toys.check_limit(1, Limits())
     with pytest.raises(LimitReached, match="toys: 2 of 3 are in use, 2 more were asked for"):
-        toys.check_room(2, Limits())
+        toys.check_limit(2, Limits())
     with pytest.raises(LimitReached, match="toys: 2 of 2 are in use"):
-        toys.check_room(1, Limits(toys=2))
+        toys.check_limit(1, Limits(toys=2))
     Toys.check_label("doll", toys.labels(), "parameters.toyName")
     with pytest.raises(InvalidRequest, match=r"field `parameters\.toyName`: toy name must be unique: 'kite' is 2"):
         Toys.check_label("kite", toys.labels(), "parameters.toyName")

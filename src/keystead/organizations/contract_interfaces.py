@@ -13,7 +13,7 @@ from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import base58_decoded, eip55
 from keystead.chains.contract_interfaces import check_interface_text
 from keystead.organizations.kinds.contract_interfaces import CONTRACT_INTERFACE_BYTES, contract_key
-from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Organization
 
 INTERFACE_BYTES_MAX = 409_600
@@ -51,8 +51,8 @@ def check_free(
             f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
             f"{known.label!r} ({known.id})"
         )
-    organization.contract_interfaces.check_room(1, limits)
-    check_room(organization.contract_interfaces.text_bytes, text_bytes, CONTRACT_INTERFACE_BYTES, limits)
+    organization.contract_interfaces.check_limit(1, limits)
+    check_limit(organization.contract_interfaces.text_bytes, text_bytes, CONTRACT_INTERFACE_BYTES, limits)
 
 
 def _check_ethereum_address(address: str) -> None:

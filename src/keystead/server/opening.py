@@ -113,7 +113,7 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
 async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
     """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
     if not await is_current(store):
-        raise NotReady("the database is not migrated to this version: run keystead init")
+        raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.instance_value(MODE)
     stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
     if made_by is None or None in stored.values():

@@ -45,7 +45,7 @@ class DatabaseStore(DatabaseReads):
         self._messages_written: Callable[[], None] = lambda: None
         self._group_commit = GroupCommit(self._write, self._settle)
 
-    # What an engine adds.
+    # What each database adds.
 
     @abstractmethod
     async def version(self, organization_id: str) -> Version | None:
@@ -62,7 +62,7 @@ class DatabaseStore(DatabaseReads):
 
     @abstractmethod
     async def _write(self, batch: Batch) -> CommitOutcome | Exception:
-        """Run a transaction: its outcome, or the error for those who wait for it."""
+        """Run a transaction: its outcome, or the error for its commits."""
 
     @abstractmethod
     def _request_lock(self, organization_id: str) -> LockRequest:
@@ -132,7 +132,7 @@ class DatabaseStore(DatabaseReads):
         self._messages_written = call
 
     def _settle(self, settled: Settled) -> None:
-        """Report the outcomes to those who wait for them."""
+        """Report the outcomes to the callers of `commit`."""
         for pending, outcome in settled:
             if outcome is CommitOutcome.COMMITTED:
                 for organization in pending.organizations:
@@ -166,7 +166,7 @@ class DatabaseStore(DatabaseReads):
         return outcome is CommitOutcome.COMMITTED
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
-        """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
+        """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
         swap = SettingSwap(name, before, after)
         written = WriteSet(setting_swap=swap)
         return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED

@@ -110,7 +110,7 @@ class DatabaseReads(AttachmentReads):
     # The instance.
 
     async def instance_value(self, name: str) -> bytes | None:
-        """A value of the whole instance, written when it was made; None if there is none of this name."""
+        """A value of the whole instance, written when it was made; None for a name without a value."""
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
 

@@ -1,4 +1,4 @@
-"""Between the values of the rooms below and the rows of the tables. Pure.
+"""From commits to rows, and from rows to records, activities and votes. Pure.
 
 Here: what each row holds, encoding and decoding. Not here: SQL (`statements`), which commits share a transaction
 (`groups`).
