@@ -113,7 +113,9 @@ async def create_sub_organization(
         )
         for user in intent.root_users
     ]
-    users, changes = added_users(replace(execution, organization=organization), requested, _FIELD, by_parent=True)
+    users, changes = await added_users(
+        replace(execution, organization=organization), requested, _FIELD, by_parent=True
+    )
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)
