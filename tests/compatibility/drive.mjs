@@ -156,23 +156,29 @@ const cases = {
   },
 
   async create_oauth_providers() {
-    const oidcClaims = { iss: "https://accounts.example.com", sub: randomUUID(), aud: "keystead-tests" };
-    const parameters = { userId: made.userId, oauthProviders: [{ providerName: unique("provider"), oidcClaims }] };
+    const oidcToken = process.env.KEYSTEAD_OIDC_TOKEN;
+    const { iss, sub, aud } = JSON.parse(Buffer.from(oidcToken.split(".")[1], "base64url"));
+    const oidcClaims = { iss, sub, aud: "another-client" };
+    const claimsAlone = { userId: made.userId, oauthProviders: [{ providerName: unique("provider"), oidcClaims }] };
+    await assertRefused(submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", claimsAlone), {
+      code: 3,
+      message: "oidcClaims",
+    });
+    const parameters = {
+      userId: made.userId,
+      oauthProviders: [
+        { providerName: unique("provider"), oidcToken },
+        { providerName: unique("provider"), oidcClaims },
+      ],
+    };
     const { result } = await submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", parameters);
     const { oauthProviders } = await client.query("getOauthProviders", { userId: made.userId });
     shapes.assertShape(oauthProviders, [shapes.oauthProvider], "oauthProviders");
-    const created = oauthProviders.find((provider) => provider.providerId === result.providerIds[0]);
-    assert.deepEqual([created.issuer, created.subject, created.audience], Object.values(oidcClaims));
-  },
-
-  async create_oauth_providers_by_token() {
-    const oidcToken = process.env.KEYSTEAD_OIDC_TOKEN;
-    const { iss, sub, aud } = JSON.parse(Buffer.from(oidcToken.split(".")[1], "base64url"));
-    const parameters = { userId: made.userId, oauthProviders: [{ providerName: unique("provider"), oidcToken }] };
-    const { result } = await submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", parameters);
-    const { oauthProviders } = await client.query("getOauthProviders", { userId: made.userId });
-    const created = oauthProviders.find((provider) => provider.providerId === result.providerIds[0]);
-    assert.deepEqual([created.issuer, created.subject, created.audience], [iss, sub, aud]);
+    const created = result.providerIds.map((id) => oauthProviders.find((provider) => provider.providerId === id));
+    assert.deepEqual(
+      created.map(({ issuer, subject, audience }) => [issuer, subject, audience]),
+      [[iss, sub, aud], Object.values(oidcClaims)],
+    );
     await assertRefused(submit("createOauthProviders", "CREATE_OAUTH_PROVIDERS_V2", parameters), {
       code: 6,
       message: "oauth provider already exists",
