@@ -54,7 +54,6 @@ def pinned(cores: Set[int]) -> Iterator[None]:
 def machine() -> dict[str, str]:
     """What the numbers depend on, in words."""
     packages = (
-        "uvicorn",
         "uvloop",
         "httptools",
         "msgspec",

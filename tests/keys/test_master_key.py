@@ -9,54 +9,68 @@ from pathlib import Path
 import pytest
 
 from keystead.keys import master_key
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.sealing import MasterKey
+from keystead.keys.secret_files import MasterKeyError, permission_problem
 
 TEXT = bytes(range(32)).hex()
 
 MODES = {
-    0o600: True,
-    0o400: True,
-    0o700: True,
-    0o640: False,
-    0o660: False,
-    0o604: False,
-    0o644: False,
-    0o620: False,
-    0o602: False,
-    0o610: False,
-    0o601: False,
-    0o777: False,
+    # mode: whether it is taken of a file of the service's user, and of one of root's
+    0o600: (True, True),
+    0o400: (True, True),
+    0o700: (True, True),
+    0o640: (False, True),
+    0o440: (False, True),
+    0o660: (False, False),
+    0o450: (False, False),
+    0o604: (False, False),
+    0o644: (False, False),
+    0o444: (False, False),
+    0o620: (False, False),
+    0o602: (False, False),
+    0o610: (False, False),
+    0o601: (False, False),
+    0o777: (False, False),
 }
 
 
 @pytest.mark.parametrize(("mode", "taken"), MODES.items(), ids=[f"{mode:04o}" for mode in MODES])
-def test_mode(tmp_path: Path, mode: int, taken: bool) -> None:
+def test_mode(mode: int, taken: tuple[bool, bool]) -> None:
+    """A Secret that Kubernetes mounts with fsGroup is root's, and readable by its group."""
+    assert (not permission_problem(mode, owner=1_000), not permission_problem(mode, owner=0)) == taken
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o602, 0o660])
+def test_a_file_for_others_is_refused(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "master.key"
     path.write_text(TEXT)
     path.chmod(mode)
-    if taken:
-        assert master_key.load(path).key_id == MasterKey.from_text(TEXT).key_id
-    else:
-        _refused(path, f"has mode {mode:04o}")
+    _refused(path, f"has mode {mode:04o}")
+
+
+def test_a_file_for_its_owner_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "master.key"
+    path.write_text(TEXT)
+    path.chmod(0o400)
+    assert master_key.load(path).key_id == MasterKey.from_text(TEXT).key_id
 
 
 CONTENTS = {
-    "empty": b"",
-    "too short": TEXT[:-1].encode(),
-    "too long": TEXT.encode() + b"0",
-    "raw bytes": bytes(range(224, 256)),
-    "huge": b"0" * 1_000_000,
-    "a key, then very much": TEXT.encode() + b"\n" * 5000,
+    "empty": (b"", "holds no master key"),
+    "too short": (TEXT[:-1].encode(), "holds no master key"),
+    "too long": (TEXT.encode() + b"0", "holds no master key"),
+    "raw bytes": (bytes(range(224, 256)), "holds no master key"),
+    "huge": (b"0" * 1_000_000, "has over 1024 bytes"),
+    "a key, then very much": (TEXT.encode() + b"\n" * 5000, "has over 1024 bytes"),
 }
 
 
-@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
-def test_content(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(("content", "message"), CONTENTS.values(), ids=CONTENTS)
+def test_content(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "master.key"
     path.write_bytes(content)
     path.chmod(0o600)
-    _refused(path, "holds no master key")
+    _refused(path, message)
 
 
 def test_missing(tmp_path: Path) -> None:

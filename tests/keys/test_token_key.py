@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.errors import Unavailable
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import KeyFile, TokenKeyName, parse_source
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
+from keystead.keys.secret_files import MasterKeyError
 from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
 from keystead.pipeline.ports import Sealed
 from tests.support.softhsm import MODULE, PIN, needs_softhsm
@@ -114,7 +114,7 @@ def test_what_cannot_be_opened(token: TokenKeyName, tmp_path: Path) -> None:
         "NoSuchToken": replace(token, token="other"),
         "PinIncorrect": replace(token, pin="secret"),
         "cannot be reached": replace(token, module="/nonexistent.so"),
-        "cannot be read, or is empty": replace(token, pin_file=str(tmp_path / "missing")),
+        "does not exist": replace(token, pin_file=str(tmp_path / "missing")),
     }
     for message, name in refused.items():
         with pytest.raises(MasterKeyError, match=message) as error:
@@ -165,9 +165,9 @@ BAD_PLACES = {
     "pkcs11:object=x?module-path=/x": "lacks token",
     "pkcs11:token=x?module-path=/x": "lacks object",
     "pkcs11:token=x;object=y": "lacks module-path",
-    "pkcs11:token=x;object=y;slot-id=1?module-path=/x": "not known: 'slot-id'",
+    "pkcs11:token=x;object=y;slot-id=1?module-path=/x": "unknown part: 'slot-id'",
     "pkcs11:token=x;object=y?module-path=/x&pin-value=secret": "must not hold the PIN",
-    "pkcs11:token=x;object=y?module-path=/x": "has no PIN",
+    "pkcs11:token=x;object=y?module-path=/x": "no PIN for the PKCS#11 token",
 }
 
 
@@ -180,3 +180,14 @@ def test_bad_places(place: str, message: str) -> None:
 
 def test_names_do_not_show_their_pin() -> None:
     assert PIN not in repr(TokenKeyName(module="x", token="x", key="x", pin=PIN))
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o660])
+def test_a_pin_file_for_others_is_refused(mode: int, tmp_path: Path) -> None:
+    """Before the token's library is loaded."""
+    path = tmp_path / "pin"
+    path.write_text(PIN)
+    path.chmod(mode)
+    with pytest.raises(MasterKeyError, match=f"PIN file .* has mode {mode:04o}") as refused:
+        open_token_key(TokenKeyName(module="/nowhere.so", token="x", key="x", pin_file=str(path)))
+    assert PIN not in str(refused.value)

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import InvalidRequest, TooLarge, Unavailable
 from keystead.chains.signatures import SignatureScheme
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import KeyFile, KeyText, MasterKeySources
 from keystead.keys.sealing import MasterKey, SealBroken
+from keystead.keys.secret_files import MasterKeyError
 from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer

@@ -1,6 +1,6 @@
-"""Where the master keys of a process come from: described by values to hand on, opened where they are used.
+"""The sources of a process's master keys, as values that can be handed to another process and opened there.
 
-Not here: what a key does (`sealing`), how a file is read (`master_key`), how a token is spoken to (`token_key`).
+Not here: what a key does (`sealing`), reading a key file (`master_key`), calling a token (`token_key`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from keystead.keys.master_key import MasterKeyError, create, from_environment, load
+from keystead.keys.master_key import create, from_environment, load
 from keystead.keys.sealing import Master, MasterKeys
+from keystead.keys.secret_files import MasterKeyError
 
 
 class KeyFile(msgspec.Struct, frozen=True, tag="file"):
@@ -32,7 +33,7 @@ class KeyText(msgspec.Struct, frozen=True, tag="text"):
 
 
 class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
-    """A key that stays in a PKCS#11 token. `module` is the path of the library that speaks to it.
+    """A key that stays in a PKCS#11 token. `module` is the path of the library that calls it.
 
     The PIN of the token's user is `pin`, or the first line of `pin_file`.
     """
@@ -54,7 +55,7 @@ _URI_PARTS: Final = ("token", "object", "module-path")
 
 
 def parse_source(place: str, pin: str = "") -> MasterKeySource:
-    """What an operator wrote: a file's path, or a PKCS#11 URI (RFC 7512) such as
+    """Parse what an operator wrote: a file's path, or a PKCS#11 URI (RFC 7512) such as
 
         pkcs11:token=keystead;object=master?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/keystead/pin
 
@@ -69,12 +70,12 @@ def parse_source(place: str, pin: str = "") -> MasterKeySource:
     if "pin-value" in given:
         raise MasterKeyError("a PKCS#11 URI must not hold the PIN: give pin-source, or KEYSTEAD_PKCS11_PIN")
     if unknown := sorted(given.keys() - {*_URI_PARTS, "pin-source"}):
-        raise MasterKeyError(f"the PKCS#11 URI has a part that is not known: {unknown[0][:100]!a}")
+        raise MasterKeyError(f"the PKCS#11 URI has an unknown part: {unknown[0][:100]!a}")
     if missing := [name for name in _URI_PARTS if not given.get(name)]:
         raise MasterKeyError(f"the PKCS#11 URI lacks {missing[0]}: pkcs11:token=…;object=…?module-path=…")
     pin_file = given.get("pin-source", "").removeprefix("file:")
     if not pin_file and not pin:
-        raise MasterKeyError("the PKCS#11 token has no PIN: give pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
+        raise MasterKeyError("no PIN for the PKCS#11 token: give pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
     module, token, key = given["module-path"], given["token"], given["object"]
     return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
 
@@ -87,13 +88,13 @@ class MasterKeySources(msgspec.Struct, frozen=True):
 
 
 def open_master_keys(sources: MasterKeySources) -> Master:
-    """The master keys. Raises MasterKeyError if one cannot be had."""
+    """Raises MasterKeyError if one cannot be opened."""
     sealing = open_master_key(sources.sealing)
     return MasterKeys(sealing, [open_master_key(one) for one in sources.others]) if sources.others else sealing
 
 
 def create_master_key(source: MasterKeySource) -> Master:
-    """A fresh key at this place. Raises MasterKeyError if one is there, or cannot be made."""
+    """Create a fresh key. Raises MasterKeyError if there is one already, or it cannot be created."""
     match source:
         case KeyFile(path):
             return create(Path(path))
@@ -102,11 +103,13 @@ def create_master_key(source: MasterKeySource) -> Master:
 
             return create_token_key(source)
         case KeyText(name):
-            raise MasterKeyError(f"a key cannot be made in {name}")
+            raise MasterKeyError(
+                f"a key cannot be created in the environment variable {name}: give a file or a token"
+            )
 
 
 def open_master_key(source: MasterKeySource) -> Master:
-    """One master key. Raises MasterKeyError if it cannot be had."""
+    """Raises MasterKeyError if it cannot be opened."""
     match source:
         case KeyFile(path):
             return load(Path(path))

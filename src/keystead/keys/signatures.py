@@ -28,6 +28,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.taproot import taproot_public_key, taproot_tweak
 from keystead.keys.steps import Steps, complete
 from keystead.primitives import secp256k1
+from keystead.primitives.p256 import recovery_id
 from keystead.primitives.secp256k1 import PUBLIC_KEYS_KEPT
 
 _HALF: Final = 32
@@ -39,7 +40,7 @@ _Sign = Callable[[bytes], Signature]
 
 
 class SignatureUnverified(Internal):
-    """A signature just made is wrong, or by another key than it should be. It was thrown away."""
+    """A signature just made is wrong, or by another key than it should be. It was discarded."""
 
 
 def sign(
@@ -83,30 +84,26 @@ def signatures(
 
 def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
     def signature(digest: bytes) -> Signature:
-        signed, recovery_id = secp256k1.sign_recoverable(private_key, digest)
-        _require(secp256k1.verifies(public_key, signed, digest) and recovery_id < 2)
-        return Signature(signed[:_HALF], signed[_HALF:], recovery_id)
+        signed, id_ = secp256k1.sign_recoverable(private_key, digest)
+        _require(secp256k1.verifies(public_key, signed, digest) and id_ < 2)
+        return Signature(signed[:_HALF], signed[_HALF:], id_)
 
     return signature
 
 
 def _p256(private_key: bytes, public_key: bytes) -> _Sign:
     order = GROUP_ORDERS[Curve.P256]
-    scalar = int.from_bytes(private_key)
-    key = ec.derive_private_key(scalar, ec.SECP256R1())
+    key = ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1())
     verifier = _p256_public_key(public_key)
 
     def signature(digest: bytes) -> Signature:
         r, s = decode_dss_signature(key.sign(digest, _DETERMINISTIC))
-        # The recovery id is the parity of the nonce point's y: the nonce follows from the signature and the key.
-        nonce = pow(s, -1, order) * (int.from_bytes(digest) + r * scalar) % order
-        parity = ec.derive_private_key(nonce, ec.SECP256R1()).public_key().public_numbers().y & 1
-        if s > order // 2:
-            s, parity = order - s, parity ^ 1
+        s = min(s, order - s)
         try:
             verifier.verify(encode_dss_signature(r, s), digest, _ECDSA)
-        except InvalidSignature:
-            _require(False)
+            parity = recovery_id(verifier, digest, r, s)
+        except (InvalidSignature, ValueError):
+            raise _unverified() from None
         return Signature(r.to_bytes(_HALF), s.to_bytes(_HALF), parity)
 
     return signature
@@ -151,7 +148,7 @@ def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:
         try:
             verifier.verify(signed, message)
         except InvalidSignature:
-            _require(False)
+            raise _unverified() from None
         return Signature(signed[:_HALF], signed[_HALF:])
 
     return signature
@@ -159,7 +156,11 @@ def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:
 
 def _require(verified: bool) -> None:
     if not verified:
-        raise SignatureUnverified("a signature just made does not verify; it was thrown away")
+        raise _unverified()
+
+
+def _unverified() -> SignatureUnverified:
+    return SignatureUnverified("a signature just made does not verify and was discarded")
 
 
 _SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes, bytes], _Sign]]] = {

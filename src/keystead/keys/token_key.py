@@ -1,7 +1,8 @@
 """A master key that never leaves its PKCS#11 token: the token itself seals and opens, with AES-256-GCM.
 
-Here: finding the key, a session that is opened anew when the token forgot it. Not here: where PIN and names come
-from (`custody`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of the token's maker.
+Here: finding the key, a session that is opened again after the token lost it. Not here: where PIN and names come
+from (`master_key_source`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of the token's
+maker.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from keystead.api.errors import Unavailable
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.sealing import Master, MasterKeyMissing, Purpose, SealBroken, SealContext, associated_data
+from keystead.keys.secret_files import MasterKeyError, read_secret_file
 from keystead.pipeline.ports import Sealed
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _TRIAL = SealContext(Purpose.CHECK, record_id="trial")
 class TokenKey(Master):
     """A key in a token. `key_id`: from its label, its CKA_ID and the check value that the token has of it.
 
-    Raises Unavailable while the token does not answer. Takes turns: a session does one thing at a time.
+    Raises Unavailable while the token does not answer. A lock guards the session, which does one thing at a time.
     """
 
     def __init__(self, name: TokenKeyName) -> None:
@@ -47,11 +48,11 @@ class TokenKey(Master):
         self.key_id = _key_id(self._key)
         sealed = self.seal(b"trial", _TRIAL)
         if self.open(sealed, _TRIAL) != b"trial":
-            raise MasterKeyError(f"{_said(name)} does not open what it sealed")
+            raise MasterKeyError(f"{_shown(name)} does not open what it sealed")
 
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._tried(lambda key: key.encrypt(plaintext, **self._gcm(nonce, context)))
+        sealed = self._use(lambda key: key.encrypt(plaintext, **self._gcm(nonce, context)))
         return Sealed(key_id=self.key_id, ciphertext=nonce + sealed)
 
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
@@ -63,12 +64,12 @@ class TokenKey(Master):
         if len(body) < _TAG_BITS // 8:
             raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
         try:
-            return self._tried(lambda key: key.decrypt(body, **self._gcm(nonce, context)))
+            return self._use(lambda key: key.decrypt(body, **self._gcm(nonce, context)))
         except Unavailable:
-            # Tokens do not agree on what a wrong tag is called. One that still seals and opens has found one.
+            # Tokens report a wrong tag by different errors. One that still seals and opens has found a wrong tag.
             trial = self.seal(b"trial", _TRIAL)
             nonce, body = trial.ciphertext[:_NONCE_BYTES], trial.ciphertext[_NONCE_BYTES:]
-            self._tried(lambda key: key.decrypt(body, **self._gcm(nonce, _TRIAL)))
+            self._use(lambda key: key.decrypt(body, **self._gcm(nonce, _TRIAL)))
             raise SealBroken(f"sealed {context}: it was changed, or belongs to another record") from None
 
     def __repr__(self) -> str:
@@ -81,8 +82,10 @@ class TokenKey(Master):
         parameters = GCMParams(nonce, associated_data(self.key_id, context), _TAG_BITS)
         return {"mechanism": Mechanism.AES_GCM, "mechanism_param": parameters}
 
-    def _tried(self, use: Callable[[Any], bytes]) -> bytes:
-        """With the session at hand, and once more with a fresh one: tokens restart, and forget who logged in."""
+    def _use(self, use: Callable[[Any], bytes]) -> bytes:
+        """Call with the open session, and once more with a fresh one: a token that restarted has forgotten the
+        login.
+        """
         from pkcs11.exceptions import PKCS11Error
 
         with self._lock:
@@ -119,14 +122,14 @@ def open_token_key(name: TokenKeyName) -> TokenKey:
 
 
 def create_token_key(name: TokenKeyName) -> TokenKey:
-    """Make a fresh key in the token; it cannot be read out. Raises MasterKeyError, also if the name is taken."""
+    """Create a fresh key in the token; it cannot be read out. Raises MasterKeyError, also if the name is taken."""
     session = _opened_session(name, writes=True)
     from pkcs11 import Attribute, KeyType
     from pkcs11.exceptions import PKCS11Error
 
     try:
         if _keys_named(session, name):
-            raise MasterKeyError(f"{_said(name)} exists already and is left as it is")
+            raise MasterKeyError(f"{_shown(name)} exists already and is left as it is")
         session.generate_key(
             KeyType.AES,
             _KEY_BITS,
@@ -136,7 +139,7 @@ def create_token_key(name: TokenKeyName) -> TokenKey:
             template={Attribute.SENSITIVE: True, Attribute.EXTRACTABLE: False},
         )
     except PKCS11Error as refused:
-        raise MasterKeyError(f"{_said(name)} cannot be made: {type(refused).__name__}") from None
+        raise MasterKeyError(f"{_shown(name)} cannot be created: {type(refused).__name__}") from None
     finally:
         _close(session)
     return TokenKey(name)
@@ -147,17 +150,17 @@ def _opened_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Sessi
         import pkcs11
         from pkcs11.exceptions import PKCS11Error, UserAlreadyLoggedIn
     except ImportError:
-        raise MasterKeyError("PKCS#11 needs a package of its own: pip install 'keystead[pkcs11]'") from None
+        raise MasterKeyError("a PKCS#11 token needs another package: pip install 'keystead[pkcs11]'") from None
     pin = _pin(name)
     try:
         token = pkcs11.lib(name.module).get_token(token_label=name.token)
         try:
             return token.open(user_pin=pin, rw=writes)
-        except UserAlreadyLoggedIn:  # a login is the process's: with two keys of one token, the first has made it
+        except UserAlreadyLoggedIn:  # a login belongs to the process: another key of the token has made it
             return token.open(rw=writes)
     except (PKCS11Error, RuntimeError, OSError) as refused:
-        # The text of such an error is the library's: its type says enough, and holds no PIN.
-        raise MasterKeyError(f"{_said(name)} cannot be reached: {type(refused).__name__}") from None
+        # Only the type of the error is shown: its text is the library's, and might hold the PIN.
+        raise MasterKeyError(f"{_shown(name)} cannot be reached: {type(refused).__name__}") from None
 
 
 def _found_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
@@ -165,13 +168,13 @@ def _found_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
 
     found = _keys_named(session, name)
     if len(found) != 1:
-        problem = "the token has several of this name" if found else "no such key"
-        raise MasterKeyError(f"{_said(name)}: {problem}")
+        problem = "the token has several keys of this name" if found else "the token has no such key"
+        raise MasterKeyError(f"{_shown(name)}: {problem}")
     (key,) = found
     if key.key_length != _KEY_BITS:
-        raise MasterKeyError(f"{_said(name)} has {key.key_length} bits, not {_KEY_BITS}")
+        raise MasterKeyError(f"{_shown(name)} has {key.key_length} bits, not {_KEY_BITS}")
     if key[Attribute.EXTRACTABLE] or not key[Attribute.SENSITIVE]:
-        raise MasterKeyError(f"{_said(name)} could be read out: make one that is sensitive and not extractable")
+        raise MasterKeyError(f"{_shown(name)} can be read out: create one that is sensitive and not extractable")
     return key
 
 
@@ -198,11 +201,11 @@ def _key_id(key: Any) -> str:
 def _pin(name: TokenKeyName) -> str:
     if not name.pin_file:
         return name.pin
-    try:
-        with Path(name.pin_file).open("rb") as file:
-            return file.read(_PIN_FILE_BYTES_MAX).decode("ascii", errors="replace").splitlines()[0].strip()
-    except (OSError, IndexError):
-        raise MasterKeyError(f"PIN file {name.pin_file} cannot be read, or is empty") from None
+    content = read_secret_file(Path(name.pin_file), "PIN file", _PIN_FILE_BYTES_MAX)
+    pin, _, _ = content.decode("ascii", errors="replace").strip().partition("\n")
+    if not pin:
+        raise MasterKeyError(f"PIN file {name.pin_file} is empty")
+    return pin.strip()
 
 
 def _close(session: pkcs11.Session) -> None:
@@ -212,5 +215,5 @@ def _close(session: pkcs11.Session) -> None:
         session.close()
 
 
-def _said(name: TokenKeyName) -> str:
+def _shown(name: TokenKeyName) -> str:
     return f"key {name.key!a} of PKCS#11 token {name.token!a}"

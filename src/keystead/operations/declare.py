@@ -7,7 +7,6 @@ A function's name is its path; the first line of its docstring is its documentat
 from __future__ import annotations
 
 import inspect
-import sys
 import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
@@ -19,6 +18,7 @@ from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
+from keystead.operations.docstrings import summary
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import (
@@ -82,7 +82,7 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
             QueryOperation(
                 name=answer.__name__,
                 module=answer.__module__,
-                summary=_summary(answer),
+                summary=summary(answer),
                 request_structs=(request,),
                 answer_struct=response,
                 answer=answer,
@@ -159,7 +159,7 @@ def activity(
             ActivityOperation(
                 name=execute.__name__,
                 module=execute.__module__,
-                summary=_summary(execute),
+                summary=summary(execute),
                 request_structs=tuple(version.intent for version in versions),
                 answer_struct=ActivityResponse,
                 activity_types=tuple(version.activity_type for version in versions),
@@ -220,11 +220,3 @@ def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
     hints = typing.get_type_hints(function)
     first, second = inspect.signature(function).parameters
     return hints[first], hints[second], hints["return"]
-
-
-def _summary(function: Callable[..., Any]) -> str:
-    if not function.__doc__:
-        if sys.flags.optimize >= 2:  # python -OO strips docstrings
-            return ""
-        raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
-    return function.__doc__.strip().splitlines()[0]

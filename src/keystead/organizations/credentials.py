@@ -22,6 +22,7 @@ from keystead.organizations.kinds.users import (
 )
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
+from keystead.stamps.ed25519 import check_public_key
 
 _API_KEY_TYPES = {
     ApiKeyCurve.P256: CredentialType.API_KEY_P256,
@@ -60,6 +61,10 @@ def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
     if curve is ApiKeyCurve.ED25519:
         if len(raw) != 32:
             raise InvalidRequest(f"invalid api public key: field `{field}`: expected 64 hex digits for {curve}")
+        try:
+            check_public_key(raw)
+        except ValueError as weak:
+            raise InvalidRequest(f"invalid api public key: field `{field}`: {weak}") from None
     elif len(raw) != 33 or raw[0] not in (2, 3):
         raise InvalidRequest(
             f"invalid api public key: field `{field}`: expected a compressed key for {curve}: 66 hex digits "

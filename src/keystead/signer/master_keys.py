@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from keystead.keys import master_key
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import (
     KeyFile,
     KeyText,
@@ -22,6 +21,7 @@ from keystead.keys.master_key_source import (
     parse_source,
 )
 from keystead.keys.sealing import Master, MasterKey, MasterKeyMissing, SealBroken
+from keystead.keys.secret_files import MasterKeyError
 
 __all__ = [
     "KeyFile",

@@ -17,8 +17,8 @@ from typing import Final, Self
 
 import msgspec
 
-from keystead.keys.master_key import MasterKeyError
 from keystead.keys.master_key_source import MasterKeySources
+from keystead.keys.secret_files import MasterKeyError
 from keystead.signer.connector import connector_pair
 from keystead.signer.startup import StartReply, StartRequest
 

@@ -21,6 +21,7 @@ from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.ed25519 import check_public_key
 from keystead.stamps.schemes import PUBLIC_KEY_BYTES, StampScheme, eip191_digest
 
 STAMP_CHARS_MAX = 4096
@@ -84,7 +85,7 @@ def verify_stamp(stamp: Stamp, body: bytes) -> None:
     ECDSA stamps sign SHA-256 of the body, or its EIP-191 digest; Ed25519 signs the body itself. Either half of s
     is accepted, and needless leading zeros in r and s, since published clients send both; for Ed25519 only
     canonical S. Raises Unauthenticated ("could not verify api key signature") for everything else: a wrong
-    signature, a key that is no point on its scheme's curve, text that is no signature.
+    signature, a key that is not a point on its scheme's curve or a weak Ed25519 key, text that is not a signature.
     """
     try:
         _verifier(stamp.scheme, stamp.public_key)(unhexlify(stamp.signature), body)
@@ -113,6 +114,7 @@ def _verifier(scheme: StampScheme, public_key: str) -> _Verify:
         case StampScheme.API_SECP256K1_EIP191:
             return _secp256k1(key, eip191_digest)
         case StampScheme.API_ED25519:
+            check_public_key(key)
             return Ed25519PublicKey.from_public_bytes(key).verify
 
 

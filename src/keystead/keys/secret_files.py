@@ -1,0 +1,61 @@
+"""Reading a file that holds a secret: a master key, the PIN of a token. Others must not be able to read it.
+
+Not here: what is in the file (`master_key`, `token_key`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_OTHERS: Final = 0o007
+_GROUP: Final = 0o070
+_GROUP_WRITES_OR_EXECUTES: Final = 0o030
+_ROOT: Final = 0
+
+
+class MasterKeyError(Exception):
+    """A master key cannot be opened or made. One line for the operator: what is wrong and what to do."""
+
+
+def read_secret_file(path: Path, kind: str, bytes_max: int) -> bytes:
+    """The whole content. `kind` names the file in errors, e.g. "master key file".
+
+    Raises MasterKeyError if the file is missing, not a regular file, longer than `bytes_max`, or open to others as
+    `permission_problem` says.
+    """
+    try:
+        # The checks are made on the opened file: a path could be exchanged between check and use. Non-blocking, so
+        # that a pipe in its place does not hold up the start.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise MasterKeyError(f"{kind} {path} does not exist") from None
+    except OSError as error:
+        raise MasterKeyError(f"{kind} {path} cannot be opened: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise MasterKeyError(f"{kind} {path} is not a regular file")
+        if problem := permission_problem(stat.S_IMODE(status.st_mode), status.st_uid):
+            raise MasterKeyError(f"{kind} {path} {problem}; run: chmod 600 {path}")
+        content = os.read(descriptor, bytes_max + 1)
+    except OSError as error:
+        raise MasterKeyError(f"{kind} {path} cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+    if len(content) > bytes_max:
+        raise MasterKeyError(f"{kind} {path} has over {bytes_max} bytes, too many for what it should hold")
+    return content
+
+
+def permission_problem(mode: int, owner: int) -> str:
+    """Why a file of this mode and owner (user id) is refused, or "".
+
+    A file is for its owner alone. A file of root's may also be readable by its group: so Kubernetes mounts a Secret
+    for a pod with fsGroup (mode 0440), where the service's user is not the owner.
+    """
+    if mode & _OTHERS or mode & _GROUP_WRITES_OR_EXECUTES or (mode & _GROUP and owner != _ROOT):
+        return f"has mode {mode:04o}, which lets others than its owner use it"
+    return ""
