@@ -176,19 +176,46 @@ def test_one_organization_larger_than_the_cache_is_kept() -> None:
 
 
 def test_answers_belong_to_one_version() -> None:
-    async def run() -> None:
-        versions = history(2)
-        cache = cache_over(Database(versions))
-        cache.keep(versions[0])
-        cache.answers(versions[0])["list_users"] = b"{}"
-        assert cache.answers(versions[0]) == {"list_users": b"{}"}
-        assert cache.answers(versions[1]) == {}
-        cache.keep(versions[1])
-        assert cache.answers(versions[1]) == {}
-        cache.answers(versions[0])["list_users"] = b"late"
-        assert cache.answers(versions[0]) == {}
+    versions = history(2)
+    cache = cache_over(Database(versions))
+    cache.keep(versions[0])
+    cache.answers(versions[0]).keep("list_users", b"{}")
+    assert cache.answers(versions[0]).get("list_users") == b"{}"
+    assert cache.answers(versions[1]).get("list_users") is None
+    late = cache.answers(versions[0])
+    cache.keep(versions[1])
+    assert cache.answers(versions[1]).get("list_users") is None
+    for answers in (late, cache.answers(versions[0])):
+        answers.keep("list_users", b"late")
+        assert cache.answers(versions[0]).get("list_users") is None
+    assert cache.entries.size == versions[1].bytes
 
-    asyncio.run(run())
+
+def test_answers_count() -> None:
+    """What lists of the organization's records take, beside the records, is bounded with them."""
+    organizations = [history()[0] for _ in range(2)]
+    cache = cache_over(Database(), bytes_max=organizations[0].bytes * 16)
+    for organization in organizations:
+        cache.keep(organization)
+    answers = cache.answers(organizations[1])
+    answers.keep("list_users", b"x" * 100)
+    assert cache.entries.size == sum(one.bytes for one in organizations) + 100
+    answers.keep("list_users", b"x" * 40)
+    assert cache.entries.size == sum(one.bytes for one in organizations) + 40
+
+
+def test_answers_take_half_of_the_cache_at_most() -> None:
+    organizations = [history()[0] for _ in range(9)]
+    size = organizations[0].bytes
+    cache = cache_over(Database(), bytes_max=size * 9 + 100)
+    for organization in organizations:
+        cache.keep(organization)
+    answers = cache.answers(organizations[0])
+    for number in range(9):
+        answers.keep(number, b"x" * (size - 10))
+    assert [answers.get(number) is not None for number in range(9)] == [True] * 3 + [False] * 6
+    dropped = [cache.entries.peek(organization.id) is None for organization in organizations]
+    assert dropped == [False, True, True, True, *[False] * 5], "those used longest ago"
 
 
 def test_readers_keep_up_with_a_database_that_changes_all_the_time() -> None:

@@ -20,8 +20,10 @@ def coverage_page() -> str:
         "# Coverage of the public schema",
         "",
         "Generated from the operation catalogue (`make generate`); a test says when it is stale.",
-        f"Answered: {answered} of {len(names)} operations. Every other path of the schema answers HTTP 501 and",
-        "names its operation.",
+        f"Answered: {answered} of {len(names)} operations. Every other path of the schema answers HTTP 501, and",
+        "the message says what to use instead.",
+        "",
+        f"The names are from {'; '.join(PUBLIC_SCHEMA.sources)}.",
     ]
     for subject, operations in PUBLIC_SCHEMA.operations.items():
         lines += ["", f"## {subject}", "", "| operation | answered | activity types |", "|---|---|---|"]

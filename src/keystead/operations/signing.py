@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
@@ -311,19 +310,8 @@ async def _interfaces(source: ContextSource, kind: TransactionType, contracts: S
         for address in contracts
     }
     wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
-    missing = [id_ for id_ in wanted.values() if id_ not in _TEXTS]
-    if missing:
-        _TEXTS.update(await source.store.interface_texts_of(organization.id, missing))
-    texts = {address: _TEXTS[id_] for address, id_ in wanted.items() if id_ in _TEXTS}
-    while len(_TEXTS) > TEXTS_KEPT:
-        _TEXTS.popitem(last=False)
-    return texts
-
-
-TEXTS_KEPT: Final = 64
-"""Interfaces that are kept; their texts, at most 400 kilobytes each, never change under one id."""
-
-_TEXTS: OrderedDict[str, str] = OrderedDict()
+    texts = await source.store.interface_texts_of(organization.id, list(wanted.values())) if wanted else {}
+    return {address: texts[id_] for address, id_ in wanted.items() if id_ in texts}
 
 
 def transaction_keywords(

@@ -6,7 +6,6 @@ Here: the look-up, and what policies and parsers are told of the key. Not here: 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import msgspec
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.lru import Lru
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decoded_public_key
@@ -50,15 +50,12 @@ async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     place = (organization.id, organization.version, sign_with)
     known = _KNOWN.get(place)
     if known is None:
-        known = _KNOWN[place] = await _found_key(source, sign_with)
-        if len(_KNOWN) > KEYS_KEPT:
-            _KNOWN.popitem(last=False)
-    else:
-        _KNOWN.move_to_end(place)
+        known = await _found_key(source, sign_with)
+        _KNOWN.put(place, known)
     return known
 
 
-_KNOWN: OrderedDict[tuple[str, Version, str], NamedKey] = OrderedDict()
+_KNOWN = Lru[tuple[str, Version, str], NamedKey](KEYS_KEPT)
 
 
 async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:

@@ -254,7 +254,7 @@ def added_users(
     held_by_siblings: HeldBySiblings = frozenset(),
     by_parent: bool = False,
 ) -> tuple[list[User], tuple[Change, ...]]:
-    """The users requested for, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
+    """The requested users, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
 
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """

@@ -206,7 +206,7 @@ def delete_wallet_accounts(
 
 
 def _in_order(account_ids: tuple[str, ...], found: list[StoredAccount]) -> tuple[StoredAccount, ...]:
-    """The accounts in the order of their ids as requested for. Raises InvalidRequest for one that is not there."""
+    """The accounts in the order of the requested ids. Raises InvalidRequest for one that is not there."""
     by_id = {stored.account.wallet_account_id: stored for stored in found}
     for account_id in account_ids:
         if account_id not in by_id:

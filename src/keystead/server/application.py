@@ -154,9 +154,11 @@ class Application:
             return await _rendered(await _settled(operation.answer(reading, query)), form)
         kept = service.store.cached_answers(organization)
         key = (operation.name, form)
-        if key not in kept:
-            kept[key] = await _rendered(await _settled(operation.answer(reading, query)), form)
-        return kept[key]
+        known = kept.get(key)
+        if known is None:
+            known = await _rendered(await _settled(operation.answer(reading, query)), form)
+            kept.keep(key, known)
+        return known
 
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
