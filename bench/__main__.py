@@ -11,6 +11,7 @@ from bench.cases import CASES
 from bench.cores import cores_here, machine, pinned
 from bench.failure import BenchFailure
 from bench.measuring import Pace
+from bench.processes import exit_on_sigterm
 from bench.report import HEADER, row, verdicts, write_json
 from bench.run import Plan, run
 from bench.yardstick import openssl_version
@@ -21,6 +22,7 @@ CROWD = 100_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 if everything was measured and every request answered, whether or not targets were reached."""
     asked = _parser().parse_args(arguments)
+    exit_on_sigterm()
     try:
         cores = cores_here()
         facts = {**machine(), "openssl": openssl_version()}

@@ -21,6 +21,7 @@ from bench.cores import cores_here
 from bench.crowd import Member, new_members, settle
 from bench.installation import Installation, new_installation
 from bench.load import send
+from bench.processes import exit_on_sigterm
 from bench.server import running
 from bench.stamping import Stamping
 from tests.support.postgres import running_postgres
@@ -79,6 +80,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    exit_on_sigterm()
     members = new_members(MEMBERS)
     with (
         tempfile.TemporaryDirectory(prefix="keystead-bench-") as folder,

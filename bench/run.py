@@ -77,7 +77,7 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                 furnishings = [each for case in plan.cases if case.everywhere for each in case.furnishings]
                 many = new_installation(databases.new(), databases.folder / "many", {cores.server}, furnishings)
                 settle(many, members)
-            for workers in plan.worker_counts:
+            for workers in plan.worker_counts if store == "postgres" else [1]:
                 alone = workers == 1
                 places: Set[int] = {cores.server} if alone else cores.all
                 databases.move({cores.load} if alone else cores.all)

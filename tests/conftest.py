@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -26,6 +28,24 @@ from tests.support.servers import Installation, Server, bootstrap_installation, 
 from tests.support.softhsm import made_token
 
 pytest_plugins = ["pytester"]
+
+_TEMPORARY = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One temporary folder for all processes that the tests start: what a killed one leaves goes with it."""
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the environment of the process that began
+        return
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's own folders stay for a look
+    config.stash[_TEMPORARY] = folder = Path(tempfile.mkdtemp(prefix="keystead-tests-"))
+    folder.chmod(0o755)  # PostgreSQL runs as `nobody`
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _TEMPORARY in config.stash:
+        shutil.rmtree(config.stash[_TEMPORARY], ignore_errors=True)
+
 
 ENGINES = ("sqlite", "postgres")
 MakeDatabase = Callable[[], Database]

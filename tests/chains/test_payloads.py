@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from eth_hash.auto import keccak
 
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.chains.payloads import check_combination, read_payload, scheme_of
+from keystead.chains.payloads import check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import SignatureScheme
 from tests.chains.signing_vectors import SIGNING
 
@@ -165,3 +166,19 @@ def test_typed_data_for_policies() -> None:
         "verifying_contract": "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913",
     }
     assert seen["message"]["value"] == 2**256 - 1
+
+
+def test_hex_digits_cost_no_more_memory_than_their_bytes() -> None:
+    """A repeated group in a pattern took a hundred bytes for each pair of digits."""
+    text = "0x" + "ab" * 400_000
+    tracemalloc.start()
+    try:
+        assert hex_bytes(text) == b"\xab" * 400_000
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("text", ["", "0x", "a", "0xabc", "ab ", " ab", "ab\n", "0xx", "٠١", "0x0x00"])
+def test_what_is_not_hex(text: str) -> None:
+    assert hex_bytes(text) is None

@@ -15,6 +15,7 @@ from solders.system_program import TransferParams, transfer
 
 from keystead.chains.bitcoin.transaction import parse_bitcoin
 from keystead.chains.solana.idl import check_idl
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
 from keystead.policies.namespaces import KEYWORDS, Clause
@@ -41,7 +42,11 @@ check_idl(IDL)
 
 
 def solana(*instructions: Instruction, interfaces: Mapping[str, str] | None = None) -> Mapping[str, Any]:
-    return parse_solana(legacy(*instructions), of(SIGNER)).describe(interfaces or {}).keywords
+    return (
+        parse_solana(legacy(*instructions), of(SIGNER))
+        .describe({key: ProgramIdl.read(text) for key, text in (interfaces or {}).items()})
+        .keywords
+    )
 
 
 def pays(to: Any, lamports: int = 1) -> Instruction:

@@ -54,3 +54,10 @@ def test_a_thousand_ordinary_accounts(caller: Caller) -> None:
     accounts = [account(f"m/44'/60'/0'/0/{number}") for number in range(1_000)]
     operation, parameters = wallet(accounts=accounts)
     assert len(caller.result(operation, parameters)["addresses"]) == 1_000
+
+
+@pytest.mark.parametrize("operation", [wallet, sub_organization])
+def test_too_many_accounts(operation: Any, caller: Caller) -> None:
+    accounts = [account(f"m/44'/60'/0'/0/{number}") for number in range(1_001)]
+    status, _ = refusal(caller.submit(*operation(accounts=accounts)))
+    assert status == 400

@@ -125,6 +125,24 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
     asyncio.run(run())
 
 
+def test_postgres_refuses_the_settings_of_a_connection(new_postgres: MakeDatabase) -> None:
+    """Each time: what was refused is not kept as a connection."""
+    url = f"{new_postgres()}?work_mem=much"
+
+    async def run() -> None:
+        async with opened(url) as store:
+            organization = an_organization()
+            for _ in range(3):
+                with pytest.raises(Unavailable, match="the database does not accept a connection"):
+                    await store.organization(organization.id)
+                with pytest.raises(Unavailable, match="the database does not accept a connection"):
+                    await store.commit(CommitHistory(organization).step())
+                with pytest.raises(Unavailable, match="the database does not accept a connection"):
+                    await store.lock(organization.id)
+
+    asyncio.run(run())
+
+
 def test_sqlite_is_locked_by_another_process(new_sqlite: MakeDatabase) -> None:
     url = new_sqlite()
 

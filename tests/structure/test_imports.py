@@ -19,7 +19,6 @@ NOT_IMPORTED = {"setuptools", "pkg_resources"}
 
 CIRCLES = {
     "keystead.keys.master_key_source <-> keystead.keys.token_key",
-    "keystead.policies.hearing <-> keystead.policies.standing",
 }
 """Circles of today, each as its modules in alphabetical order. May only shrink."""
 

@@ -10,7 +10,10 @@ from typing import Any
 
 INTEGERS = [0, 1, 2, 5, 44, 2**127 - 1, -(2**127), 2**127, 2**255, 2**256 - 1, 2**400]
 TYPES = ["ACTIVITY_TYPE_A", "ACTIVITY_TYPE_A_V2", "ACTIVITY_TYPE_B"]
-STRINGS = ["", "a", "b", "SIGN", "0xab", "0xAB", "0xABcd", "12", "-3", "hello", "ab\u00e9"]
+BITCOIN = ["bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "tb1qcr8te4kr609gcawutmrza0j4xv80jy8zmfp6l0"]
+"""One script on two networks."""
+
+STRINGS = ["", "a", "b", "SIGN", "0xab", "0xAB", "0xABcd", "12", "-3", "hello", "ab\u00e9", *BITCOIN]
 _TEXT_PATHS = [
     "activity.type",
     "activity.kind",

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from btclib.script.script_pub_key import ScriptPubKey
+
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import (
     Comparison,
@@ -101,6 +103,14 @@ def is_hex(text: str) -> bool:
     return text[:2] in ("0x", "0X") and all(each in "0123456789abcdefABCDEF" for each in text[2:])
 
 
+def script_or_text(text: str) -> bytes | str:
+    """What a Bitcoin address pays to."""
+    try:
+        return bytes(ScriptPubKey.from_address(text).script)
+    except ValueError:
+        return text
+
+
 def as_number(value: Any) -> int:
     if isinstance(value, str):
         digits = value.removeprefix("-")
@@ -134,6 +144,8 @@ def order(left: Typed, right: Typed, *, equality: bool, by_kind: bool = False) -
             a, b = kind_of(a), kind_of(b)
         if Scalar.HEX in kinds or (Scalar.ADDRESS in kinds and is_hex(a) and is_hex(b)):
             a, b = in_either_case(a), in_either_case(b)
+        elif Scalar.ADDRESS in kinds:
+            a, b = script_or_text(a), script_or_text(b)
         return int(a != b)
     return int(a) - int(b)
 

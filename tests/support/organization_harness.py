@@ -29,6 +29,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.context import SigningCache
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
@@ -283,6 +284,7 @@ class OrganizationHarness:
                 catalogue=CATALOGUE,
                 policy_sets=PolicySets(),
                 rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
+                signing_cache=SigningCache.of_bytes(1_000_000),
             )
             for store, signer in zip(self.stores, self.signers, strict=True)
         ]

@@ -15,7 +15,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
 from keystead.pipeline.authorization import Case
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
 from keystead.pipeline.effects import change_of
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.execution import execution_of
@@ -59,6 +59,7 @@ async def _executed(
     ids = Ids()
     ids.next = first_id
     asked = version.upgrade(intent)
+    cache = SigningCache.of_bytes(1_000_000)
     case = Case(
         activity_type=activity.type,
         operation=operation,
@@ -69,11 +70,12 @@ async def _executed(
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        context=await operation.load_context(ContextSource(organization, store), asked)
+        context=await operation.load_context(ContextSource(organization, store, TransactionRules(), cache), asked)
         if operation.load_context
         else None,
     )
     environment = Environment(
+        signing_cache=cache,
         store=store,
         signer=FakeSigner(),
         clock=ManualClock(),

@@ -1,45 +1,30 @@
-"""Which parser reads transactions of which chain. Each chain, with its libraries, is loaded when first asked for.
-
-Not here: any chain.
-"""
+"""Which parser reads transactions of which chain. Not here: any chain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import assert_never
 
 from keystead.api.enums import TransactionType
+from keystead.chains.bitcoin.transaction import parse_bitcoin
+from keystead.chains.ethereum.tempo import parse_tempo
+from keystead.chains.ethereum.transaction import parse_ethereum
+from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party, UnsignedTransaction
-
-Parse = Callable[[bytes, Party], UnsignedTransaction]
+from keystead.chains.tron.transaction import parse_tron
 
 
 def parse_transaction(kind: TransactionType, unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read an unsigned transaction of this chain. Raises InvalidRequest as the chain's parser does."""
-    return _parser(kind)(unsigned, party)
-
-
-def _parser(kind: TransactionType) -> Parse:
     match kind:
         case TransactionType.ETHEREUM:
-            from keystead.chains.ethereum.transaction import parse_ethereum
-
-            return parse_ethereum
+            return parse_ethereum(unsigned, party)
         case TransactionType.SOLANA:
-            from keystead.chains.solana.transaction import parse_solana
-
-            return parse_solana
+            return parse_solana(unsigned, party)
         case TransactionType.TRON:
-            from keystead.chains.tron.transaction import parse_tron
-
-            return parse_tron
+            return parse_tron(unsigned, party)
         case TransactionType.BITCOIN:
-            from keystead.chains.bitcoin.transaction import parse_bitcoin
-
-            return parse_bitcoin
+            return parse_bitcoin(unsigned, party)
         case TransactionType.TEMPO:
-            from keystead.chains.ethereum.tempo import parse_tempo
-
-            return parse_tempo
+            return parse_tempo(unsigned, party)
         case _:
             assert_never(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, assert_never
 
 import msgspec
 from msgspec import Meta
@@ -28,7 +28,8 @@ PAYLOAD_CHARACTERS_MAX: Final = 524_288
 AUTHORIZATION_CHARACTERS_MAX: Final = 1_000
 _AUTHORIZATION_MAGIC: Final = b"\x05"
 
-_HEX = re.compile(r"(?:0[xX])?(?P<digits>(?:[0-9a-fA-F]{2})+)\Z")
+# A repeated group would take a hundred bytes of memory for each pair of digits.
+_HEX = re.compile(r"(?:0[xX])?(?P<digits>[0-9a-fA-F]+)\Z")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\Z")
 
 _HASHES: Final[Mapping[HashFunction, Callable[[bytes], bytes]]] = {
@@ -90,7 +91,12 @@ def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFuncti
             return _typed_data(text, field)
         case PayloadEncoding.EIP7702_AUTHORIZATION:
             return _authorization(text, field)
-    data = _hexadecimal(text, field) if encoding is PayloadEncoding.HEXADECIMAL else _utf8(text, field)
+        case PayloadEncoding.HEXADECIMAL:
+            data = _hexadecimal(text, field)
+        case PayloadEncoding.TEXT_UTF8:
+            data = _utf8(text, field)
+        case _:
+            assert_never(encoding)
     if hash_function is HashFunction.NOT_APPLICABLE:
         return Payload(data, {})
     message = _HASHES[hash_function](data)
@@ -103,9 +109,9 @@ def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFuncti
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes that hex digits in either case say, with or without 0x; None for anything else, and for none."""
+    """The bytes of hex digits in either case, with or without 0x; None for any other text, and for no digits."""
     match = _HEX.match(text)
-    return bytes.fromhex(match["digits"]) if match else None
+    return bytes.fromhex(match["digits"]) if match and len(match["digits"]) % 2 == 0 else None
 
 
 def _hexadecimal(text: str, field: str) -> bytes:

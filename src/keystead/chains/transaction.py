@@ -1,4 +1,4 @@
-"""What every chain's parser yields: messages to sign, facts for policies, and how signatures complete the bytes.
+"""What every chain's parser yields: messages to sign, what policies see, and how signatures complete the bytes.
 
 Here: the interface that `operations.signing` knows, and the refusals that all parsers share. Not here: any chain.
 A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 
 UNPARSABLE = "failed to parse transaction"
@@ -49,20 +50,21 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
     itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
-    `describe(interfaces)`: what policies see, given the texts of the uploaded interfaces, by address as in
-    `contracts`.
+    `describe(interfaces)`: what policies see, given the uploaded interfaces by address as in `contracts`.
     `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
+    `valid_on_every_chain`: the transaction names no chain of its family, although others of its kind do.
     """
 
     scheme: SignatureScheme
     messages: tuple[bytes, ...]
-    describe: Callable[[Mapping[str, str]], Description]
+    describe: Callable[[Mapping[str, ContractInterface]], Description]
     assemble: Callable[[Sequence[Signature]], bytes]
     contracts: tuple[str, ...] = ()
+    valid_on_every_chain: bool = False
 
 
 def unparsable(why: str) -> InvalidRequest:
-    """The refusal of bytes that are no transaction of the chain, or none that is signed here."""
+    """The refusal of bytes that are not a transaction of the chain, or not one that is signed here."""
     return InvalidRequest(f"{UNPARSABLE}: {why}", machine_code="INVALID_TRANSACTION")
 
 

@@ -17,9 +17,7 @@ def development_banner(
     """The banner. Its curl line stays valid: a query carries no time."""
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
-        warning += (
-            "\n           They are derived from a seed: whoever knows the seed has them. Such keys are public."
-        )
+        warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
     wallet = "\n                ".join(addresses) or "none"
     return f"""
 Keystead {credentials.base_url}

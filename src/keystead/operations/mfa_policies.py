@@ -21,13 +21,13 @@ from keystead.api.records import (
     Wire,
 )
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.kinds.users import MFA_POLICIES
-from keystead.organizations.limits import check_room
+from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS
+from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.policies.expression import Expression, Source
-from keystead.policies.namespaces import Clause
+from keystead.policies.expression import Expression
+from keystead.policies.policy import mfa_condition_source
 from keystead.policies.syntax import ExpressionRefused
 
 
@@ -58,7 +58,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     policy = MfaPolicy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
-        condition=_checked_condition(intent.condition),
+        condition=_checked_condition(intent.condition, user.mfa_policies, execution.limits),
         required_authentication_methods=tuple(map(_required, intent.required_authentication_methods)),
         order=intent.order,
         notes=intent.notes,
@@ -95,13 +95,16 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
     user = user_named(execution.organization, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     now = Timestamp.from_ms(execution.now_ms)
+    others = [other for other in user.mfa_policies if other is not policy]
     if intent.order is not None:
-        _check_order_free([other for other in user.mfa_policies if other is not policy], intent.order)
+        _check_order_free(others, intent.order)
     required = intent.required_authentication_methods
     changed = replace(
         policy,
         mfa_policy_name=policy.mfa_policy_name if intent.mfa_policy_name is None else intent.mfa_policy_name,
-        condition=policy.condition if intent.condition is None else _checked_condition(intent.condition),
+        condition=policy.condition
+        if intent.condition is None
+        else _checked_condition(intent.condition, others, execution.limits),
         required_authentication_methods=policy.required_authentication_methods
         if required is None
         else tuple(map(_required, required)),
@@ -190,11 +193,14 @@ def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticatio
     )
 
 
-def _checked_condition(condition: str) -> str:
-    """The condition, if the policy language can read it; "" holds always. Raises InvalidRequest."""
+def _checked_condition(condition: str, others: Iterable[MfaPolicy], limits: Limits) -> str:
+    """The condition, if it compiles; "" holds always. Raises InvalidRequest, and LimitReached if the conditions
+    of the user, these others included, have too many characters."""
+    have = sum(len(other.condition) for other in others)
+    check_room(have, len(condition), MFA_POLICY_CHARACTERS, limits)
     try:
         if condition:
-            Expression(Source(condition, Clause.CONDITION, all_versions=True))
+            Expression(mfa_condition_source(condition))
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None
     return condition

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -14,10 +16,11 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.organizations.kinds.policies import Policies
+from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
+from keystead.organizations.limits import Limits, check_room
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.policies.policy import check_policy
+from keystead.policies.policy import characters_of, check_policy
 
 AT_ONCE = 100
 """Most policies that one request may make or delete."""
@@ -41,9 +44,9 @@ class CreatePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
-def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
+async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
     """Add a policy."""
-    (policy,) = _new_policies(execution, (intent,), "parameters")
+    (policy,) = await _new_policies(execution, (intent,), "parameters")
     return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
@@ -56,16 +59,16 @@ class CreatePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICIES")
-def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
+async def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
     """Add several policies, all or none."""
-    policies = _new_policies(execution, intent.policies, "parameters.policies")
+    policies = await _new_policies(execution, intent.policies, "parameters.policies")
     return Outcome(
         result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
         changes=tuple(Put(policy) for policy in policies),
     )
 
 
-def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
+async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
     organization.policies.check_room(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
@@ -84,10 +87,22 @@ def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...],
             condition=intent.condition or "",
             time=intent.time or None,
         )
-        check_policy(policy)
         taken[policy.policy_name] = policy.policy_id
         policies.append(policy)
+    await _check(policies, organization.policies.values(), execution.limits)
     return policies
+
+
+async def _check(policies: Sequence[Policy], others: Iterable[Policy], limits: Limits) -> None:
+    """Raise LimitReached if these policies have too many characters, by themselves or together with the others of
+    the organization; InvalidRequest for an expression that does not compile. Other requests run in between."""
+    for policy in policies:
+        check_room(0, characters_of(policy), CHARACTERS_PER_POLICY, limits)
+    have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
+    check_room(have, adding, POLICY_CHARACTERS, limits)
+    for policy in policies:
+        check_policy(policy)
+        await asyncio.sleep(0)
 
 
 class UpdatePolicyIntentV2(RequestStruct, frozen=True):
@@ -130,7 +145,7 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
 )
-def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
+async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
     """Change a policy."""
     organization = execution.organization
     policy = _policy_named(organization, intent.policy_id)
@@ -146,7 +161,8 @@ def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome
         time=policy.time if intent.time is None else intent.time or None,
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
-    check_policy(changed)
+    others = [other for other in organization.policies.values() if other is not policy]
+    await _check((changed,), others, execution.limits)
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 

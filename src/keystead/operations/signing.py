@@ -6,11 +6,9 @@ signature changes nothing in the organization. Not here: encodings (`chains.payl
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +19,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
+from keystead.chains.contract_interfaces import ContractInterface, read_interface
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -28,14 +27,13 @@ from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
 from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.kinds.contract_interfaces import contract_key
+from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
 
 logger = logging.getLogger("keystead")
-
-ReadT = TypeVar("ReadT")
 
 PAYLOADS_AT_ONCE: Final = 1_000
 """Most payloads that one request may have signed."""
@@ -271,26 +269,16 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
-    transaction = await _loaded(
-        (intent.type, False), partial(parse_transaction, intent.type, unsigned, named.party)
-    )
+    transaction = parse_transaction(intent.type, unsigned, named.party)
+    if transaction.valid_on_every_chain and not source.transactions.legacy_without_chain_id:
+        raise unparsable(
+            "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
+            "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
+        )
     interfaces = await _interfaces(source, intent.type, transaction.contracts)
-    seen = await _loaded((intent.type, bool(interfaces)), partial(transaction.describe, interfaces))
+    seen = transaction.describe(interfaces)
     keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
     return TransactionToSign(named, transaction, keywords)
-
-
-async def _loaded(libraries: tuple[TransactionType, bool], read: Callable[[], ReadT]) -> ReadT:
-    """What `read` returns. The first time that it needs these libraries (of the chain; of its interfaces), loading
-    them can take a second: that is done in a thread, so that nobody else waits."""
-    if libraries in _LOADED:
-        return read()
-    found = await asyncio.to_thread(read)
-    _LOADED.add(libraries)
-    return found
-
-
-_LOADED: set[tuple[TransactionType, bool]] = set()
 
 
 _INTERFACES: Final = {
@@ -300,18 +288,26 @@ _INTERFACES: Final = {
 """Chains whose contracts can have an interface on record."""
 
 
-async def _interfaces(source: ContextSource, kind: TransactionType, contracts: Sequence[str]) -> Mapping[str, str]:
-    """The texts of the interfaces that the organization has of these contracts, by address."""
+async def _interfaces(
+    source: ContextSource, kind: TransactionType, contracts: Sequence[str]
+) -> Mapping[str, ContractInterface]:
+    """The interfaces that the organization has of these contracts, by address."""
     organization, interface_type = source.organization, _INTERFACES.get(kind)
     if interface_type is None:
         return {}
+    by_contract = organization.contract_interfaces.by_contract
     ids = {
-        address: organization.contract_interfaces.by_contract.get(contract_key(interface_type, address))
+        id_: address
         for address in contracts
+        if (id_ := by_contract.get(contract_key(interface_type, address))) is not None
     }
-    wanted = {address: id_ for address, id_ in ids.items() if id_ is not None}
-    texts = await source.store.interface_texts_of(organization.id, list(wanted.values())) if wanted else {}
-    return {address: texts[id_] for address, id_ in wanted.items() if id_ in texts}
+    cached = {id_: source.cache.interfaces.get(id_) for id_ in ids}
+    missing = [id_ for id_, interface in cached.items() if interface is None]
+    texts = await source.store.interface_texts_of(organization.id, missing) if missing else {}
+    for id_, text in texts.items():
+        interface = cached[id_] = read_interface(interface_type, text)
+        source.cache.interfaces.put(id_, interface, measured_bytes(interface))
+    return {ids[id_]: interface for id_, interface in cached.items() if interface is not None}
 
 
 def transaction_keywords(

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from keystead.api.enums import AddressFormat
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.api.lru import Lru
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decoded_public_key
@@ -22,12 +21,10 @@ from keystead.chains.transaction import Party
 from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.organization import Organization, Version
+from keystead.organizations.memory_size import measured_bytes
+from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import SigningKey
-
-KEYS_KEPT: Final = 4_096
-"""Keys that were named last, sealed as they are stored: about two kilobytes each."""
 
 _ID = re.compile(UUID_PATTERN)
 
@@ -43,22 +40,19 @@ class NamedKey(msgspec.Struct, frozen=True):
 async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
-    An address that several have is that of the oldest; hex and bech32 are the same in either case. Whatever makes a
-    key come, go or look otherwise makes a new version of the organization: what was found is kept for this one.
+    If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Each change of
+    a key makes a new version of the organization, so the cache keeps a key for one version.
     """
     organization = source.organization
-    place = (organization.id, organization.version, sign_with)
-    known = _KNOWN.get(place)
-    if known is None:
-        known = await _found_key(source, sign_with)
-        _KNOWN.put(place, known)
-    return known
+    cached = (organization.id, organization.version, sign_with)
+    named: NamedKey | None = source.cache.keys.get(cached)
+    if named is None:
+        named = await _read_key(source, sign_with)
+        source.cache.keys.put(cached, named, measured_bytes(named))
+    return named
 
 
-_KNOWN = Lru[tuple[str, Version, str], NamedKey](KEYS_KEPT)
-
-
-async def _found_key(source: ContextSource, sign_with: str) -> NamedKey:
+async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
     organization = source.organization
     if _ID.match(sign_with):
         private_key = organization.private_keys.get(sign_with)

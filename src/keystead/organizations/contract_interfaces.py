@@ -1,18 +1,17 @@
 """The rules of contract interfaces: whose address, how large, one per contract.
 
-Here: size, address, uniqueness, limit. Not here: what an ABI or an IDL is (`interface_formats`), its storage.
+Here: size, address, uniqueness, limit. Not here: what an ABI or an IDL is (`chains`), its storage.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import assert_never
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import base58_decoded, eip55
-from keystead.chains.ethereum.interfaces import check_abi
-from keystead.chains.solana.idl import check_idl
+from keystead.chains.contract_interfaces import check_interface_text
 from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -31,9 +30,14 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
             f"invalid request body: field `parameters.smartContractInterface`: {size} bytes of UTF-8, "
             f"at most {INTERFACE_BYTES_MAX} are allowed"
         )
-    check_address, check_text = _CHECKS[kind]
-    check_address(address)
-    check_text(text)
+    match kind:
+        case SmartContractInterfaceType.ETHEREUM:
+            _check_ethereum_address(address)
+        case SmartContractInterfaceType.SOLANA:
+            _check_solana_address(address)
+        case _:
+            assert_never(kind)
+    check_interface_text(kind, text)
 
 
 def check_free(organization: Organization, kind: SmartContractInterfaceType, address: str, limits: Limits) -> None:
@@ -68,9 +72,3 @@ def _bad_address(address: str, expected: str) -> InvalidRequest:
     return InvalidRequest(
         f"invalid request body: field `parameters.smartContractAddress`: {address[:100]!r}: {expected}"
     )
-
-
-_CHECKS: dict[SmartContractInterfaceType, tuple[Callable[[str], None], Callable[[str], None]]] = {
-    SmartContractInterfaceType.ETHEREUM: (_check_ethereum_address, check_abi),
-    SmartContractInterfaceType.SOLANA: (_check_solana_address, check_idl),
-}

@@ -29,7 +29,7 @@ def measured_bytes(value: object) -> int:
     if isinstance(value, msgspec.Struct):
         fields = value.__struct_fields__
         return _STRUCT + sum(_POINTER + measured_bytes(getattr(value, name)) for name in fields)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return _TUPLE + sum(_POINTER + measured_bytes(each) for each in value)
     if isinstance(value, bytes):
         return _BYTES + len(value)

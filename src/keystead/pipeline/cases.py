@@ -93,4 +93,7 @@ async def _loaded(
 ) -> Any:
     if operation.load_context is None:
         return None
-    return await operation.load_context(ContextSource(organization, environment.store), intent)
+    source = ContextSource(
+        organization, environment.store, environment.rules.transactions, environment.signing_cache
+    )
+    return await operation.load_context(source, intent)

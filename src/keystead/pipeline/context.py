@@ -7,14 +7,16 @@ implementation (`storage`), when the function runs (`cases`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from keystead.api.lru import Lru
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, Version
 
 
 class ContextReads(Protocol):
@@ -53,9 +55,37 @@ class ContextReads(Protocol):
         ...
 
 
+class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for transactions.
+
+    `legacy_without_chain_id`: legacy Ethereum transactions that name no chain, and so are valid on every chain, are
+    signed.
+    """
+
+    legacy_without_chain_id: bool = False
+
+
+class SigningCache(msgspec.Struct, frozen=True):
+    """What signatures look up again and again. Both are bounded by measured bytes and belong to the service.
+
+    `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
+    organization, version of the organization and the text itself.
+    """
+
+    interfaces: Lru[str, ContractInterface]
+    keys: Lru[tuple[str, Version, str], Any]
+
+    @staticmethod
+    def of_bytes(bytes_max: int) -> SigningCache:
+        """Half of the bytes are for each."""
+        return SigningCache(Lru(bytes_max // 2), Lru(bytes_max // 2))
+
+
 class ContextSource(msgspec.Struct, frozen=True):
     """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
     more."""
 
     organization: Organization
     store: ContextReads
+    transactions: TransactionRules
+    cache: SigningCache

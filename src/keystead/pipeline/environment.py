@@ -9,6 +9,7 @@ import msgspec
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
 from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Clock, Signer
 from keystead.pipeline.requests import Liveness
@@ -23,6 +24,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: Limits
     liveness: Liveness
+    transactions: TransactionRules = TransactionRules()
     approvals_last_ms: int = 24 * 3_600_000
     authorization: AuthorizationSettings = AuthorizationSettings()
 
@@ -36,4 +38,5 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     catalogue: Catalogue
     rules: Rules
+    signing_cache: SigningCache
     policy_sets: PolicySets

@@ -7,13 +7,17 @@ stamp proves one: by a long-lived API key, by a session's key or by a passkey.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
 from keystead.pipeline.activity import Proof
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression
+
+STEPS_MAX: Final = 5_000
+"""What one condition may cost. A user has some ten, and they are evaluated for everybody who approves. A
+condition that costs more cannot be read, and so holds."""
 
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
 """Stands for a session without a profile, where a method names one."""
@@ -54,10 +58,10 @@ def enforced(
 
 
 def _holds(condition: CompiledExpression, context: EvaluationContext, has_unreadable_call: bool) -> bool:
-    value = condition.evaluate(context)
+    value = condition.evaluate(context, STEPS_MAX)
     if isinstance(value, bool):
         return value
-    possible = condition.evaluate_three_valued(context)
+    possible = condition.evaluate_three_valued(context, STEPS_MAX)
     return possible.value is not False and (has_unreadable_call or possible.unreadable)
 
 

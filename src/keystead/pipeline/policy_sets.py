@@ -16,11 +16,10 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
 from keystead.policies.expression import CompiledExpression, Source, compile_stored
-from keystead.policies.namespaces import Clause
-from keystead.policies.policy import sources_of
+from keystead.policies.policy import mfa_condition_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 
-CHARACTERS_MAX: Final = 2_000_000
+CHARACTERS_MAX: Final = 1_000_000
 """Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
 
 CHARACTERS_AT_ONCE: Final = 2_000
@@ -77,7 +76,7 @@ class PolicySets:
             self.hits += 1
             return entry.compiled
         self.misses += 1
-        mfa_conditions = await _compiled(map(_mfa_source, conditions), entry.expressions)
+        mfa_conditions = await _compiled(map(mfa_condition_source, conditions), entry.expressions)
         by_text = {source.text: expression for source, expression in mfa_conditions.items()}
         if is_current:
             compiled = CompiledPolicies(entry.compiled.policy_set, {**entry.compiled.mfa_conditions, **by_text})
@@ -107,12 +106,6 @@ class PolicySets:
         while self.characters > self._characters_max:
             _, dropped = self._entries.popitem(last=False)
             self.characters -= dropped.characters
-
-
-def _mfa_source(condition: str) -> Source:
-    """The source of an MFA condition: it holds of every version of the activities that it names, as DENY
-    policies."""
-    return Source(condition, Clause.CONDITION, all_versions=True)
 
 
 async def _compiled(

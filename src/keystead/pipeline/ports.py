@@ -1,7 +1,6 @@
-"""What the activity road needs from outside: a clock, a signer, identities, a store. `keys`, `identities` and
-`storage` implement them.
+"""What the pipeline needs from outside: a clock, a signer, identities. `signer` and `identities` implement them.
 
-Here: the protocols and the values that cross them. Not here: any implementation, any rule.
+Here: the protocols and the values that cross them. Not here: the store (`store`), any implementation, any rule.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Clock(Protocol):
 
 
 class Identities(Protocol):
-    """Whom the ID tokens of OpenID Connect issuers speak of."""
+    """The identities that ID tokens of OpenID Connect issuers prove."""
 
     async def proven(self, token: str, field: str) -> OidcClaims:
         """The identity that a token proves now. `field` is where the request has the token.

@@ -1,6 +1,6 @@
-"""What app proofs state: that an activity was judged, and that an address was derived.
+"""What app proofs state: that policies allowed an activity, and that an address was derived.
 
-Here: the JSON texts, whose exact bytes the proof key signs. Not here: the key and the signature (`keys`).
+Here: the JSON texts, whose exact bytes the proof key signs. Not here: the key and the signature (`signer`).
 A proof shows which server answered; it says nothing of the hardware the server runs on.
 """
 

@@ -1,6 +1,6 @@
-"""The statuses of an activity and every way from one to the next. Nothing else changes a status.
+"""The statuses of an activity and every transition between them. Nothing else changes a status.
 
-Here: the machine. Not here: what makes its events happen (`lifecycle`).
+Here: the state machine. Not here: what causes its events (`execution`, `vote`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest
 
 
 class Event(Enum):
-    """What an evaluation comes to: after the submission, and after each vote."""
+    """The outcome of a decision: after the submission, and after each vote."""
 
     EXECUTED = "allowed, and the execution succeeded"
     FAILED = "allowed, and the execution was refused"

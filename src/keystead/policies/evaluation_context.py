@@ -104,7 +104,7 @@ class EvaluationContext:
         """Take steps for the node at this place. Raises StepsExceeded."""
         self.steps -= steps
         if self.steps < 0:
-            reason = f"the evaluation takes more than {STEPS_MAX} steps"
+            reason = "the evaluation takes more steps than it may"
             raise StepsExceeded(EvaluationError(reason, at, unreadable=True))
 
 

@@ -26,12 +26,12 @@ from keystead.policies.request import (
 )
 from keystead.policies.syntax import Place
 
-DECISION_STEPS_MAX: Final = 1_000_000
+DECISION_STEPS_MAX: Final = 300_000
 """What the policies of an organization may cost together in one decision. Beyond it only the root quorum allows,
-because a policy that was not evaluated might have denied."""
-_STEPS_PER_USER: Final = 100
+because a policy that was not evaluated might have denied. One step takes some 0.2 µs."""
+_STEPS_PER_USER: Final = 20
 """What one consensus may cost further for each user, where it is evaluated as if everybody had approved."""
-_FORESIGHT_PER_USER: Final = 1_000
+_FORESIGHT_PER_USER: Final = 30
 """What all of them may cost further for each user. A consensus beyond that cannot be waited for."""
 
 _NOT_EVALUATED: Final = EvaluationError(

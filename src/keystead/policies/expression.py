@@ -23,7 +23,7 @@ from keystead.policies.evaluation_context import (
 )
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused, Index, Node, Slice, names_in, parts
+from keystead.policies.syntax import ExpressionRefused, Field, Index, Name, Slice, walk
 
 Value = bool | EvaluationError
 """True, false, or why neither."""
@@ -64,8 +64,9 @@ class Expression:
         tree = parse(source.text)
         typing = check(tree, source.clause)
         compiler = Compiler(typing, all_versions=source.all_versions)
-        self.names = names_in(tree)
-        self.may_lack_items = _reads_positions(tree)
+        nodes = list(walk(tree))
+        self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
+        self.may_lack_items = any(isinstance(node, Index | Slice) for node in nodes)
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
@@ -76,13 +77,13 @@ class Expression:
         context.junction = strict
         return self._value(context, steps)
 
-    def evaluate_three_valued(self, context: EvaluationContext) -> ThreeValued:
+    def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
         """The value in Kleene's logic: an operand that fails is unknown, and the whole too unless others decide it.
 
         So `activity.action == 'SIGN' && eth.tx.value > 5` is false of an activity that signs nothing.
         """
         context.junction, context.outweighed_unreadable = three_valued, False
-        value = self._value(context, STEPS_MAX)
+        value = self._value(context, steps)
         if isinstance(value, EvaluationError):
             return ThreeValued(None, value.unreadable or context.outweighed_unreadable)
         return ThreeValued(value, context.outweighed_unreadable)
@@ -128,8 +129,8 @@ class UncompilableExpression:
         context.steps = steps
         return self._error
 
-    def evaluate_three_valued(self, context: EvaluationContext) -> ThreeValued:
-        context.steps = STEPS_MAX
+    def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
+        context.steps = steps
         return ThreeValued(None, unreadable=True)
 
     def counts(self, *_: Any) -> bool:
@@ -145,13 +146,3 @@ def compile_stored(source: Source) -> CompiledExpression:
         return Expression(source)
     except ExpressionRefused as refused:
         return UncompilableExpression(source, refused)
-
-
-def _reads_positions(tree: Node) -> bool:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Index | Slice):
-            return True
-        waiting.extend(parts(node))
-    return False

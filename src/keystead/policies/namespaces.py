@@ -144,7 +144,7 @@ _TRON_TX = _struct(
 _BITCOIN_TX = _struct(
     version=_STRING,
     inputs=ListOf(_struct(tx_id=_HEX, vout=_INT, sequence=_INT)),
-    outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_STRING, address_type=_STRING)),
+    outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_ADDRESS, address_type=_STRING)),
     locktime=_struct(amount=_INT, type=_STRING),
     fee=_INT,
 )

@@ -26,6 +26,11 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     time: CompiledExpression | None = None
 
 
+def characters_of(policy: Policy) -> int:
+    """The characters of its expressions."""
+    return len(policy.consensus) + len(policy.condition) + len(policy.time or "")
+
+
 class PolicySources(msgspec.Struct, frozen=True):
     """What the clauses of a policy are compiled from; None for one that is left out."""
 
@@ -37,10 +42,6 @@ class PolicySources(msgspec.Struct, frozen=True):
     def given(self) -> tuple[Source, ...]:
         return tuple([source for source in (self.consensus, self.condition, self.time) if source is not None])
 
-    @property
-    def characters(self) -> int:
-        return sum(len(source.text) for source in self.given)
-
 
 def sources_of(policy: Policy) -> PolicySources:
     """The sources of a policy's clauses. Of a DENY policy, `activity.type` is meant in all versions."""
@@ -51,6 +52,11 @@ def sources_of(policy: Policy) -> PolicySources:
         else None,
         time=Source(policy.time, Clause.TIME) if policy.time else None,
     )
+
+
+def mfa_condition_source(condition: str) -> Source:
+    """The source of an MFA policy's condition. As in a DENY policy, `activity.type` is meant in all versions."""
+    return Source(condition, Clause.CONDITION, all_versions=True)
 
 
 def check_policy(policy: Policy) -> None:

@@ -6,6 +6,7 @@ Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `e
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 import msgspec
@@ -152,10 +153,13 @@ def parts(node: Node) -> tuple[Node, ...]:
             assert_never(unknown)
 
 
-def names_in(node: Node) -> frozenset[str]:
-    """The keywords, variables and fields that are named anywhere in a node."""
-    inner = frozenset[str]().union(*map(names_in, parts(node)))
-    return inner | {node.name} if isinstance(node, Name | Field) else inner
+def walk(tree: Node) -> Iterator[Node]:
+    """Every node of a tree, in no particular order."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(parts(node))
 
 
 def spelled(node: Node) -> str:

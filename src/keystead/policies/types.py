@@ -55,7 +55,7 @@ class Comparison(Enum):
 
     EXACT = "as they are"
     HEX = "as hexadecimal digits in either case"
-    ADDRESS = "as addresses: hexadecimal ones in either case"
+    ADDRESS = "as addresses: by the destination that they name"
     ACTIVITY_TYPE = "as activity types: exactly, or as versions of one kind"
     DYNAMIC = "by what they turn out to be"
 

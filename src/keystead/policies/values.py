@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from keystead.api.catalogue import activity_kind
+from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import Comparison, ListOf, MapOf, Scalar, StructOf, Type
 
-_HEX_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]*")
 DIGITS_MAX = 600
 """Digits of a string that is compared as a number. A string of more is not read as one: reading takes quadratic
 time."""
+_WITH_0X = re.compile(r"0[xX][0-9a-fA-F]*")
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS_MAX}}}")
 
 
@@ -92,14 +93,14 @@ def _hex_digits(text: str) -> str:
     return text.lower() if text.isascii() else text
 
 
-def _address(text: str) -> str:
-    return text.lower() if _HEX_ADDRESS.fullmatch(text) else text
+def _hexadecimal(text: str) -> str:
+    return text.lower() if _WITH_0X.fullmatch(text) else text
 
 
 FORMS: dict[Comparison, Callable[[Any], Any]] = {
     Comparison.EXACT: _same,
     Comparison.HEX: _hex_digits,
-    Comparison.ADDRESS: _address,
+    Comparison.ADDRESS: address_key,
     Comparison.ACTIVITY_TYPE: activity_kind,
 }
 """The form in which two values are equal if and only if they compare as equal."""
@@ -108,15 +109,15 @@ FORMS: dict[Comparison, Callable[[Any], Any]] = {
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
     """Two values of no fixed type, as two that Python compares rightly. Raises Incomparable.
 
-    Two strings compare as addresses do; a number compares with a number, or with a string that is its decimal
-    digits. Where order is asked, strings must be such digits.
+    Two strings of 0x and hex digits are equal in either case. A number compares with a number, or with a string
+    that is its decimal digits. Where order is asked, strings must be such digits.
     """
     if isinstance(left, bool) or isinstance(right, bool):
         if isinstance(left, bool) and isinstance(right, bool) and not ordered:
             return left, right
         raise Incomparable(f"{_described(left)} does not compare with {_described(right)}")
     if isinstance(left, str) and isinstance(right, str) and not ordered:
-        return _address(left), _address(right)
+        return _hexadecimal(left), _hexadecimal(right)
     return _number(left, right), _number(right, left)
 
 

@@ -23,6 +23,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.environment import Environment, Rules
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
@@ -156,6 +157,7 @@ def rules_of(settings: Settings) -> Rules:
     return Rules(
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
+        transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
         approvals_last_ms=settings.approvals_last_s * 1000,
         authorization=AuthorizationSettings(
             deny_policies_fail_closed=settings.deny_policies_fail_closed,
@@ -198,6 +200,7 @@ class Service:
             new_id=new_id,
             catalogue=CATALOGUE,
             rules=rules_of(settings),
+            signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
             policy_sets=PolicySets(settings.policy_characters_cached),
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)

@@ -123,7 +123,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     policy_characters_cached: Annotated[
         int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
-    ] = 2_000_000
+    ] = 1_000_000
     oidc_keys_file: Annotated[
         str,
         Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
@@ -144,6 +144,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     organization_bytes_cached: Annotated[
         int, Meta(description="Most bytes, by estimate, that they may take.", ge=1)
     ] = 268_435_456
+    signing_bytes_cached: Annotated[
+        int, Meta(description="Most bytes of keys and contract interfaces that a process keeps for signing.", ge=0)
+    ] = 67_108_864
+    sign_legacy_without_chain_id: Annotated[
+        bool,
+        Meta(
+            description="Whether Ethereum transactions that name no chain, and are valid on every one, are signed."
+        ),
+    ] = False
 
     def __repr__(self) -> str:
         return f"Settings(mode={self.mode!r})"

@@ -4,7 +4,7 @@ Here: connecting, several requests in flight, asking again. Not here: how calls 
 connection comes about (`connector`), the other side (`process`).
 
 A call leaves nothing behind in the signer. So a call whose connection ended before the answer is made again, once,
-on a new connection; a first result, if there was one, reached nobody.
+on a new connection; a result of the first time, if there was one, was lost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What a process gives up: core dumps, being read by others of its user, the network, new programs, its user.
+"""Ways for a process to give up rights: core dumps, being read by others of its user, network, programs, its user.
 
-Linux; elsewhere each step says that it could not be done. Not here: which process gives up what (`process`, `cli`).
+Linux only; elsewhere each function returns that it was not done. Not here: which process gives up what (`process`,
+`cli`).
 """
 
 from __future__ import annotations
@@ -45,16 +46,17 @@ def die_with_parent(parent: int) -> None:
 
 
 def leave_network() -> bool:
-    """From now on this process has no network; whether that could be done. It must have one thread yet.
+    """Move this process to an empty network namespace; whether that was done. The process must have one thread
+    only.
 
-    Unix sockets that are open stay. A network namespace of its own, which needs root or a user namespace; the
-    latter also that `keep_memory_private` comes later, since that closes this process's own files in /proc to it.
+    Open Unix sockets stay usable. Needs root or a user namespace. For the latter, call `keep_memory_private` later:
+    it closes this process's own files in /proc.
     """
     if sys.platform != "linux":
         return False
     if os.geteuid() == 0:
         return _unshare(_CLONE_NEWNET)
-    # Some systems make the namespace and then refuse what belongs to it, and there is no way back: a child tries.
+    # Some systems make the namespace and then refuse the rest, with no way back: a child process tries first.
     child = os.fork()
     if child == 0:
         os._exit(0 if _enter_namespaces() else 1)
@@ -76,9 +78,9 @@ def _enter_namespaces() -> bool:
 
 
 def become_nobody() -> bool:
-    """Give up root for the user that owns nothing; whether that was done.
+    """Change from root to the user `nobody`; whether that was done.
 
-    Not done where that user could not read the modules that are still to be imported.
+    Not done if that user could not read the modules that are still to be imported.
     """
     if os.geteuid() != 0 or not all(_all_may_read(Path(place)) for place in sys.path if place):
         return False
@@ -89,7 +91,7 @@ def become_nobody() -> bool:
 
 
 def _all_may_read(path: Path) -> bool:
-    """Whether everybody may read this folder or archive. One that does not exist is no obstacle."""
+    """Whether everybody may read this folder or archive. A missing one counts as readable."""
     path = path.resolve()
     if not path.exists():
         return True
@@ -107,8 +109,8 @@ _X32_BIT = 0x40000000
 
 
 def refuse_new_sockets_and_programs() -> bool:
-    """From now on the kernel refuses this process new sockets, programs and others' memory; whether it could be
-    done. What it starts inherits that. Not to be undone.
+    """From now on the kernel refuses this process new sockets, new programs and other processes' memory; whether
+    that was done. Threads and children inherit it, and it cannot be undone.
     """
     if sys.platform != "linux" or platform.machine() not in _REFUSED_CALLS:
         return False
@@ -135,7 +137,7 @@ def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:
         return code.to_bytes(2, sys.byteorder) + bytes((if_true, if_false)) + value.to_bytes(4, sys.byteorder)
 
     tests = [instruction(equal, architecture, 0, len(numbers) + 3), instruction(load, 0)]
-    # Another architecture, or x86-64's second numbering of its calls, is a way round the list.
+    # Another architecture, or the second numbering of calls on x86-64 (x32), would evade the list.
     tests.append(instruction(at_least, _X32_BIT, len(numbers) + 1, 0))
     tests += [instruction(equal, number, len(numbers) - place, 0) for place, number in enumerate(numbers)]
     return b"".join((instruction(load, 4), *tests, instruction(done, allow), instruction(done, refuse)))

@@ -2,7 +2,7 @@
 
 Before the signer is started, a pair of datagram sockets without a name is made. The signer inherits one end; the
 processes that serve inherit the other. To connect, a serving process makes a pair of stream sockets and sends one
-of them over. Any other process, whoever its parent and its user are, has no name to connect to: only the inherited
+of them over. Any other process, whatever its parent and its user, has no name to connect to: only the inherited
 descriptor leads to the signer. A signer that is started again inherits the same end.
 """
 
@@ -42,7 +42,7 @@ def connect(connector: socket.socket) -> socket.socket:
 
 
 def accept(connector: socket.socket) -> socket.socket | None:
-    """A stream that a server process sent; None if there is none, or the message held none."""
+    """A stream that a server process sent; None if there is none."""
     try:
         _, descriptors, _, _ = socket.recv_fds(connector, 1, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     except OSError:
@@ -51,4 +51,5 @@ def accept(connector: socket.socket) -> socket.socket | None:
         return None
     stream = socket.socket(fileno=descriptors[0])
     stream.setblocking(False)
+    stream.set_inheritable(False)
     return stream

@@ -176,7 +176,7 @@ async def _serve(master_key: Master, request: StartRequest, *, left_network: boo
     loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1) else ended.set())
     _reply(StartReply(confined=confined))
     await ended.wait()
-    os._exit(0)  # nothing to save, and nobody is left to receive an answer
+    os._exit(0)  # nothing to save, and no server is left to answer
 
 
 def _confine() -> tuple[str, ...]:

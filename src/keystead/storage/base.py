@@ -13,13 +13,11 @@ from typing import Any
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, ServiceError, Unavailable
-from keystead.api.lru import Lru
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import Attachment, StoredAccount
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
-from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity
@@ -34,9 +32,6 @@ from keystead.storage.write_set import SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value that names the organization the instance was founded with."""
-
-INTERFACE_TEXT_BYTES = 16 * 1024 * 1024
-"""Bytes of contract interfaces that stay in memory for signing. The text of an id never changes."""
 
 _LOWEST, _HIGHEST = "", "~"
 """Cursors below and above every id, which is a UUID."""
@@ -59,7 +54,6 @@ class DatabaseStore(ABC):
         self._reads = reads
         self._records = rows.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
-        self._interface_texts = Lru[tuple[str, str], str](INTERFACE_TEXT_BYTES)
         self._is_closed = False
         self._group_commit = GroupCommit(self._write, self._settle)
 
@@ -223,16 +217,10 @@ class DatabaseStore(ABC):
         return str(found[0][0], "utf-8") if found else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
-        known = {id_: self._interface_texts.get((organization_id, id_)) for id_ in interface_ids}
-        missing = [id_ for id_, text in known.items() if text is None]
-        if missing:
-            found = await self._select(
-                self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(missing)
-            )
-            for interface_id, body in found:
-                known[interface_id] = text = body.decode()
-                self._interface_texts.put((organization_id, interface_id), text, measured_bytes(text))
-        return {id_: text for id_, text in known.items() if text is not None}
+        found = await self._select(
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
+        )
+        return {interface_id: text.decode() for interface_id, text in found}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         found = await self._accounts_with_address(organization_id, address)

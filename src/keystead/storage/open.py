@@ -1,4 +1,4 @@
-"""The way in: open the store that a database URL names.
+"""Opening the store that a database URL names.
 
 Here: choosing the engine by URL. Not here: making or updating tables (`schema`).
 """

@@ -25,11 +25,13 @@ _SERVER_SETTINGS = {
 }
 
 _STATEMENT_AT_FAULT = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.UndefinedTableError)
-"""After these the connection is as good as before."""
+"""After these errors of a statement the connection is as good as before."""
+
+_DATABASE_AT_FAULT = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 class Connections:
-    """At most `size` connections at a time. `timeout_s` bounds connecting, each statement, and the wait for a turn.
+    """At most `size` connections at a time. `timeout_s` bounds connecting, each statement, and the wait for one.
 
     `lost` is called when a connection had to be given up.
     """
@@ -38,7 +40,7 @@ class Connections:
         self._url = url
         self._timeout_s = timeout_s
         self._lost = lost
-        self._turns = asyncio.Semaphore(size)
+        self._free = asyncio.Semaphore(size)
         self._idle: list[Any] = []
 
     @asynccontextmanager
@@ -47,36 +49,37 @@ class Connections:
         is the cause; the connection is then not used again."""
         try:
             async with asyncio.timeout(self._timeout_s):
-                await self._turns.acquire()
+                await self._free.acquire()
         except TimeoutError as error:
             raise unavailable("is too busy") from error
-        connection = None
         try:
             connection = self._take() or await self._connected()
-            yield connection
-        except _STATEMENT_AT_FAULT as error:
-            if connection is not None:  # else the server refused the connection's settings
+            try:
+                yield connection
+            except _STATEMENT_AT_FAULT as error:
                 self._idle.append(connection)
-            raise translated(error) from error
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
-            if connection is not None:
+                raise translated(error) from error
+            except _DATABASE_AT_FAULT as error:
                 connection.terminate()
-            self._lost()
-            raise translated(error) from error
-        except BaseException:
-            # Cancelled in the middle of something: what state the connection is in, nobody knows.
-            if connection is not None:
-                connection.terminate()
-            raise
-        else:
-            self._idle.append(connection)
+                self._lost()
+                raise translated(error) from error
+            except BaseException:
+                connection.terminate()  # cancelled in the middle of a statement: its state is unknown
+                raise
+            else:
+                self._idle.append(connection)
         finally:
-            self._turns.release()
+            self._free.release()
 
     async def _connected(self) -> Any:
-        # The server gives up too: a statement that nobody waits for any more must not get a lock later.
+        """A new connection. Raises Unavailable, whatever the server refuses."""
+        # The server gives up too: a statement that its caller no longer waits for must not get a lock later.
         limit = {"statement_timeout": str(round(self._timeout_s * 1000))}
-        return await connect(self._url, self._timeout_s, limit)
+        try:
+            return await connect(self._url, self._timeout_s, limit)
+        except _DATABASE_AT_FAULT as error:
+            self._lost()
+            raise unavailable("does not accept a connection") from error
 
     def _take(self) -> Any:
         while self._idle:
@@ -86,7 +89,7 @@ class Connections:
         return None
 
     async def close(self) -> None:
-        """Close the idle connections; nobody may borrow one after this."""
+        """Close the idle connections. None may be borrowed after this."""
         while self._idle:
             connection = self._idle.pop()
             try:

@@ -28,7 +28,7 @@ ALICE = "0x" + "a1" * 20
 
 
 def call_facts(text: str, calldata: bytes) -> Mapping[str, Any] | None:
-    return ContractAbi(text).call(calldata)
+    return ContractAbi.read(text).call(calldata)
 
 
 def parameter(kind: str, name: str = "x", *components: Any) -> dict[str, Any]:

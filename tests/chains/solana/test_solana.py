@@ -20,6 +20,7 @@ from solders.transaction import VersionedTransaction
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import LOOKED_UP, read_message
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party
@@ -60,7 +61,11 @@ def with_table(instruction: CompiledInstruction, writable: bytes = b"\x05\x06", 
 
 
 def facts(unsigned: bytes, interfaces: dict[str, str] | None = None) -> dict[str, Any]:
-    tx: dict[str, Any] = parse_solana(unsigned, of(SIGNER)).describe(interfaces or {}).keywords["solana"]["tx"]
+    tx: dict[str, Any] = (
+        parse_solana(unsigned, of(SIGNER))
+        .describe({key: ProgramIdl.read(text) for key, text in (interfaces or {}).items()})
+        .keywords["solana"]["tx"]
+    )
     return tx
 
 

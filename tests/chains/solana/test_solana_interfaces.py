@@ -153,7 +153,7 @@ def idl(*arguments: Any, name: str = "route", accounts: tuple[Any, ...] = (), **
 
 
 def read(text: str, data: bytes, accounts: list[str] | None = None) -> dict[str, Any] | None:
-    return ProgramIdl(text).parsed_instruction(data, accounts or [], ValueMeter())
+    return ProgramIdl.read(text).parsed_instruction(data, accounts or [], ValueMeter())
 
 
 READ: list[tuple[Any, bytes, Any]] = [
@@ -370,7 +370,7 @@ def test_values_are_counted(kind: Any, defined: dict[str, Any], count: int) -> N
 
 
 def test_instructions_of_one_transaction_are_counted_together() -> None:
-    program, meter = ProgramIdl(idl({"vec": "u8"})), ValueMeter()
+    program, meter = ProgramIdl.read(idl({"vec": "u8"})), ValueMeter()
     data = ROUTE + (1_000).to_bytes(4, "little") + bytes(1_000)
     read_ones = [program.parsed_instruction(data, [], meter) is not None for _ in range(20)]
     assert read_ones == [True] * (VALUES_MAX // 1_001) + [False] * (20 - VALUES_MAX // 1_001)

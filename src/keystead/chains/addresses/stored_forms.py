@@ -39,18 +39,18 @@ def stored_form(address_format: AddressFormat, address: str) -> str:
     if address_format in _ANY_CASE:
         return _ANY_CASE_MARK + address.lower()
     if address_format.startswith("ADDRESS_FORMAT_TON_"):
-        return _ton_form(address) or _EXACT_MARK + address
+        return ton_account(address) or _EXACT_MARK + address
     return _EXACT_MARK + address
 
 
 def possible_forms(address: str) -> tuple[str, ...]:
     """What an address as somebody wrote it may be stored as, whatever its format."""
     forms = (_EXACT_MARK + address, _ANY_CASE_MARK + address.lower())
-    ton_form = _ton_form(address)
+    ton_form = ton_account(address)
     return forms if ton_form is None else (*forms, ton_form)
 
 
-def _ton_form(address: str) -> str | None:
+def ton_account(address: str) -> str | None:
     """Workchain and hash, from any of the forms that TON has for an address; None if it is none of them."""
     if raw := _TON_RAW.fullmatch(address):
         return f"{_TON_MARK}{raw[1]}:{raw[2].lower()}"

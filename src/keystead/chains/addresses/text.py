@@ -20,6 +20,7 @@ _BECH32_GENERATORS: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2
 _BECH32_CONSTANT: Final = 1
 _BECH32M_CONSTANT: Final = 0x2BC830A3
 _CHECKSUM_LETTERS: Final = 6
+_SEGWIT_LETTERS_MAX: Final = 90
 
 
 def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
@@ -50,6 +51,34 @@ def base58_decoded(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) 
 def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
     """With four bytes of double SHA-256 behind it."""
     return base58(payload + hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4], alphabet)
+
+
+def base58check_decoded(text: str, bytes_max: int) -> bytes | None:
+    """The payload whose `base58check` this is; None if it is none, or has more than `bytes_max` bytes."""
+    data = base58_decoded(text, bytes_max + 4)
+    if data is None or len(data) < 4:
+        return None
+    payload, checksum = data[:-4], data[-4:]
+    return payload if hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4] == checksum else None
+
+
+def segwit_decoded(text: str) -> tuple[str, int, bytes] | None:
+    """Prefix in lower case, version and witness program of a SegWit address; None for any other text."""
+    if len(text) > _SEGWIT_LETTERS_MAX or text not in (text.lower(), text.upper()):
+        return None
+    prefix, mark, letters = text.lower().rpartition("1")
+    digits = [_BECH32.find(letter) for letter in letters]
+    if not mark or not prefix or len(digits) < 1 + _CHECKSUM_LETTERS or min(digits) < 0:
+        return None
+    version, groups = digits[0], digits[1:-_CHECKSUM_LETTERS]
+    spare = len(groups) * 5 % 8
+    number = 0
+    for digit in groups:
+        number = number << 5 | digit
+    if version > 16 or spare >= 5 or number & (1 << spare) - 1:
+        return None
+    program = (number >> spare).to_bytes(len(groups) * 5 // 8)
+    return (prefix, version, program) if segwit(prefix, version, program) == text.lower() else None
 
 
 def bech32(prefix: str, data: bytes) -> str:

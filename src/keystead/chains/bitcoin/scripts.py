@@ -59,11 +59,11 @@ def kind_of(script: bytes) -> str:
 
 def address_of(script: bytes, network: Network) -> str:
     """The address that pays to this script; "" where there is none."""
-    match kind_of(script):
-        case "P2PKH":
-            return base58check(network.p2pkh + script[3:23])
-        case "P2SH":
-            return base58check(network.p2sh + script[2:22])
+    kind = kind_of(script)
+    if kind == P2PKH:
+        return base58check(network.p2pkh + script[3:23])
+    if kind == P2SH:
+        return base58check(network.p2sh + script[2:22])
     version, size = _witness_shape(script)
     # Version 0 with another length than the two is unspendable, and has no address (BIP-173).
     return segwit(network.prefix, version, script[2:]) if version or size in (20, 32) else ""

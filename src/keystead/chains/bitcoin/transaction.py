@@ -34,6 +34,7 @@ from keystead.chains.bitcoin.scripts import (
     p2wpkh,
     p2wsh,
 )
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
@@ -125,7 +126,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
     digests = Digests(psbt.transaction, psbt.spent)
 
-    def describe(_: Mapping[str, str]) -> Description:
+    def describe(_: Mapping[str, ContractInterface]) -> Description:
         return Description({"bitcoin": {"tx": _keywords(psbt, account.network, fee)}})
 
     def assemble(signatures: Sequence[Signature]) -> bytes:

@@ -10,7 +10,7 @@ pointers point behind the head they are in.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias, assert_never
 
 import msgspec
@@ -107,19 +107,19 @@ def _head_bytes(kind: AbiType) -> int:
     return WORD if size is None else size
 
 
+_NAMED: Final[Mapping[str, AbiType]] = {
+    "bool": Bool(),
+    "address": Address(),
+    "bytes": Bytes(),
+    "string": String(),
+    "function": FixedBytes(24),  # an address and a selector
+}
+
+
 def elementary(word: str) -> AbiType | None:
     """The elementary type of this name; None for another word."""
-    match word:
-        case "bool":
-            return Bool()
-        case "address":
-            return Address()
-        case "bytes":
-            return Bytes()
-        case "string":
-            return String()
-        case "function":  # an address and a selector
-            return FixedBytes(24)
+    if word in _NAMED:
+        return _NAMED[word]
     if number := _INTEGER.match(word):
         bits = int(number[2] or 256)
         return Integer(bits, not number[1]) if bits % 8 == 0 and bits <= 256 else None

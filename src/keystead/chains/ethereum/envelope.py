@@ -19,9 +19,6 @@ from keystead.primitives.keccak import keccak256
 TRANSACTION_BYTES_MAX: Final = 131_072
 """What nodes take into their pools: 128 KiB, of a transaction without its blobs."""
 
-SELECTOR_BYTES: Final = 4
-"""Of calldata, the first four name the function: keccak-256 of its signature."""
-
 Reader = Callable[[Item, str], Any]
 Fields = Sequence[tuple[str, Reader]]
 

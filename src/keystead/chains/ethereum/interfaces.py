@@ -22,12 +22,14 @@ from keystead.chains.ethereum.abi import (
     split_dimensions,
     tuple_of,
 )
-from keystead.chains.ethereum.envelope import SELECTOR_BYTES, hex_text
 from keystead.chains.interface_text import read_json, refused_interface
 from keystead.primitives.keccak import keccak256
 
 ENTRIES_MAX: Final = 5_000
 """Functions, events and so on of one ABI. Compiled contracts have some hundreds at most."""
+
+SELECTOR_BYTES: Final = 4
+"""The first four bytes of calldata name the function: keccak-256 of its signature."""
 
 _WHAT = "an Ethereum ABI"
 
@@ -88,18 +90,22 @@ def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) ->
     return kind
 
 
-class ContractAbi:
-    """The functions of an uploaded ABI by selector. A selector that two different functions share is ambiguous."""
+class ContractAbi(msgspec.Struct, frozen=True):
+    """The functions of an uploaded ABI by selector; None for a selector that two different functions share."""
 
-    def __init__(self, text: str) -> None:
-        """`text` is one that `check_abi` has accepted."""
-        self._functions: dict[bytes, AbiEntry | None] = {}
+    functions: Mapping[bytes, AbiEntry | None]
+
+    @staticmethod
+    def read(text: str) -> ContractAbi:
+        """Of a text that `check_abi` has accepted."""
+        functions: dict[bytes, AbiEntry | None] = {}
         for entry in _ABI.decode(text):
             if entry.type == "function":
                 selector = keccak256(_signature(entry).encode())[:SELECTOR_BYTES]
-                known = self._functions.setdefault(selector, entry)
+                known = functions.setdefault(selector, entry)
                 if known is not None and (known.name, known.inputs) != (entry.name, entry.inputs):
-                    self._functions[selector] = None
+                    functions[selector] = None
+        return ContractAbi(functions)
 
     def call(self, calldata: bytes) -> Mapping[str, Any] | None:
         """The keywords function_name, function_signature and contract_call_args of eth.tx.
@@ -110,9 +116,9 @@ class ContractAbi:
         left out.
         """
         selector = calldata[:SELECTOR_BYTES]
-        if selector not in self._functions:
+        if selector not in self.functions:
             return {}
-        function = self._functions[selector]
+        function = self.functions[selector]
         if function is None:
             return None
         names = [parameter.name for parameter in function.inputs if parameter.name]
@@ -124,7 +130,7 @@ class ContractAbi:
             return None
         return {
             "function_name": function.name,
-            "function_signature": hex_text(selector),
+            "function_signature": "0x" + selector.hex(),
             "contract_call_args": {
                 parameter.name: value
                 for parameter, value in zip(function.inputs, values, strict=True)

@@ -11,7 +11,9 @@ from functools import partial
 from typing import Any, Final
 
 from keystead.api.enums import Curve
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
@@ -87,7 +89,7 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> Description:
+def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ContractInterface]) -> Description:
     calls = [
         {
             "to": envelope.address_text(call["to"]),
@@ -102,7 +104,7 @@ def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, str]) -> D
 
 
 def _selector(data: bytes) -> str:
-    return envelope.hex_text(data[: envelope.SELECTOR_BYTES]) if len(data) >= envelope.SELECTOR_BYTES else ""
+    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else ""
 
 
 def _assemble(items: Sequence[Item], signatures: Sequence[Signature]) -> bytes:

@@ -13,8 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.interfaces import ContractAbi
+from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
@@ -97,13 +98,14 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
         raise unparsable("it is empty")
     read = _legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _typed(unsigned)
     to = envelope.address_text(read.fields["to"])
-    calls = bool(to) and len(read.fields["data"]) >= envelope.SELECTOR_BYTES
+    calls = bool(to) and len(read.fields["data"]) >= SELECTOR_BYTES
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(envelope.digest(unsigned),),
         contracts=(to,) if calls else (),
         describe=partial(_describe, read, envelope.sender(party)),
         assemble=partial(_assemble, read),
+        valid_on_every_chain="chain_id" not in read.fields,
     )
 
 
@@ -141,7 +143,7 @@ def _typed(unsigned: bytes) -> _Read:
     return _Read(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _describe(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Description:
+def _describe(read: _Read, sender: str, interfaces: Mapping[str, ContractInterface]) -> Description:
     """The documented fields of eth.tx; those that this kind of transaction does not have are left out."""
     fields = read.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
@@ -154,9 +156,10 @@ def _describe(read: _Read, sender: str, interfaces: Mapping[str, str]) -> Descri
         "data": envelope.hex_text(fields["data"]),
         "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
     }
-    if to not in interfaces:
+    abi = interfaces.get(to)
+    if not isinstance(abi, ContractAbi):
         return Description({"eth": {"tx": tx}})
-    call = ContractAbi(interfaces[to]).call(fields["data"])
+    call = abi.call(fields["data"])
     if call is None:
         return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
     return Description({"eth": {"tx": {**tx, **call}}})

@@ -39,7 +39,7 @@ _INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
 _BYTES_TYPE = re.compile(r"bytes(?P<size>[1-9][0-9]?)\Z")
 _DECIMAL = re.compile(r"-?[0-9]{1,78}\Z")
 _HEX_INTEGER = re.compile(r"0x[0-9a-fA-F]{1,64}\Z")
-_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
+_HEX_BYTES = re.compile(r"0x[0-9a-fA-F]*\Z")
 
 Encode = Callable[[Any], tuple[bytes, Any]]
 """From a JSON value to the bytes that are hashed for it and the value that policies see. Raises _Malformed."""
@@ -257,15 +257,8 @@ def _array(encode: Encode, size: str, value: Any) -> tuple[bytes, list[Any]]:
 @functools.lru_cache(maxsize=256)
 def _elementary(kind: str) -> Encode | None:
     """How values of an elementary type are written in 32 bytes; None for another type."""
-    match kind:
-        case "string":
-            return _string
-        case "bytes":
-            return _dynamic_bytes
-        case "bool":
-            return _bool
-        case "address":
-            return _address
+    if kind in _NAMED:
+        return _NAMED[kind]
     if integer := _INTEGER_TYPE.match(kind):
         bits = int(integer["bits"] or 256)
         if bits % 8 == 0 and 8 <= bits <= 256 and not integer["bits"].startswith("0"):
@@ -287,7 +280,7 @@ def _string(value: Any) -> tuple[bytes, str]:
 
 
 def _octets(value: Any) -> bytes:
-    if not isinstance(value, str) or not _HEX_BYTES.match(value):
+    if not isinstance(value, str) or len(value) % 2 or not _HEX_BYTES.match(value):
         raise _Malformed("expected bytes as 0x and pairs of hex digits")
     return bytes.fromhex(value[2:])
 
@@ -340,3 +333,11 @@ def integer_of(value: Any) -> int | None:
             return int(value, 16)
         case _:
             return None
+
+
+_NAMED: Final[Mapping[str, Encode]] = {
+    "string": _string,
+    "bytes": _dynamic_bytes,
+    "bool": _bool,
+    "address": _address,
+}

@@ -9,34 +9,43 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from keystead.chains.solana.borsh import ValueMeter, read_arguments
-from keystead.chains.solana.idl import IdlAccount, IdlInstruction, read_idl
+from keystead.chains.solana.idl import DISCRIMINATOR_BYTES_MAX, IdlAccount, IdlInstruction, IdlType, read_idl
 
 
-class ProgramIdl:
-    """The instructions of an uploaded IDL by discriminator."""
+class _Instruction(msgspec.Struct, frozen=True):
+    name: str
+    discriminator: bytes
+    accounts: tuple[str, ...]
+    arguments: tuple[tuple[str, Any], ...]
 
-    def __init__(self, text: str) -> None:
-        """`text` is one that `check_idl` has accepted."""
+
+class ProgramIdl(msgspec.Struct, frozen=True):
+    """The instructions of an uploaded IDL by discriminator, and the types that it defines once, by name."""
+
+    instructions: Mapping[bytes, Sequence[_Instruction]]
+    types: Mapping[str, IdlType]
+
+    @staticmethod
+    def read(text: str) -> ProgramIdl:
+        """Of a text that `check_idl` has accepted."""
         idl = read_idl(text)
-        defined = Counter(kind.name for kind in idl.types)
-        self._types = {kind.name: kind for kind in idl.types if defined[kind.name] == 1}
-        self._instructions: dict[bytes, list[_Instruction]] = {}
+        instructions: dict[bytes, list[_Instruction]] = {}
         for each in idl.instructions:
-            self._instructions.setdefault(_discriminator(each), []).append(
-                _Instruction(
-                    each.name,
-                    _discriminator(each),
-                    tuple(_account_names(each.accounts)),
-                    tuple((argument.name, argument.type) for argument in each.args),
-                )
+            instruction = _Instruction(
+                each.name,
+                _discriminator(each),
+                tuple(_account_names(each.accounts)),
+                tuple((argument.name, argument.type) for argument in each.args),
             )
-        self._lengths = sorted({len(discriminator) for discriminator in self._instructions})
+            instructions.setdefault(instruction.discriminator, []).append(instruction)
+        defined = Counter(kind.name for kind in idl.types)
+        return ProgramIdl(instructions, {kind.name: kind for kind in idl.types if defined[kind.name] == 1})
 
     def parsed_instruction(self, data: bytes, accounts: Sequence[str], meter: ValueMeter) -> dict[str, Any] | None:
         """`parsed_instruction_data` of an instruction: empty if the data names no instruction of the IDL; None if
@@ -46,15 +55,15 @@ class ProgramIdl:
         bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
         enum a map of its name to its fields, or to an empty map.
         """
-        lengths = [length for length in self._lengths if length <= len(data)]
-        matching = [one for length in lengths for one in self._instructions.get(data[:length], ())]
+        lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
+        matching = [one for length in lengths for one in self.instructions.get(data[:length], ())]
         if not matching:
             return {}
         if len(matching) != 1:
             return None
         (instruction,) = matching
         start = len(instruction.discriminator)
-        arguments = read_arguments(instruction.arguments, data, start, self._types, meter)
+        arguments = read_arguments(instruction.arguments, data, start, self.types, meter)
         if arguments is None or len(accounts) < len(instruction.accounts):
             return None
         named = dict(zip(instruction.accounts, accounts, strict=False))
@@ -65,13 +74,6 @@ class ProgramIdl:
             "named_accounts": named,
             "program_call_args": arguments,
         }
-
-
-class _Instruction(msgspec.Struct, frozen=True):
-    name: str
-    discriminator: bytes
-    accounts: tuple[str, ...]
-    arguments: tuple[tuple[str, Any], ...]
 
 
 def _discriminator(instruction: IdlInstruction) -> bytes:

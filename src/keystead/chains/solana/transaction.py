@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from keystead.api.enums import Curve
+from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
@@ -39,9 +40,9 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     spl_transfers = [moved for each in instructions if (moved := token_transfer(each)) is not None]
     keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
 
-    def describe(interfaces: Mapping[str, str]) -> Description:
+    def describe(interfaces: Mapping[str, ContractInterface]) -> Description:
         meter = ValueMeter()
-        idls = {program: ProgramIdl(text) for program, text in interfaces.items()}
+        idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
         calls = [
             idls[each.program].parsed_instruction(each.data, each.keys(), meter) if each.program in idls else {}
             for each in instructions

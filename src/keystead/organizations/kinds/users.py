@@ -40,6 +40,12 @@ MFA_POLICIES = Limit(
     description="Most MFA policies of a user.",
     called="MFA policies of one user",
 )
+MFA_POLICY_CHARACTERS = Limit(
+    name="mfa_policy_characters_per_user",
+    default=10_000,
+    description="Most characters of the conditions of a user's MFA policies.",
+    called="characters of one user's MFA policies",
+)
 
 _HOLDER_BYTES = 180
 """What an entry of an index of credentials takes: the entry and its tuple."""
@@ -59,6 +65,7 @@ class Users(RecordMap[User], frozen=True):
         EXPIRING_API_KEYS,
         OAUTH_PROVIDERS,
         MFA_POLICIES,
+        MFA_POLICY_CHARACTERS,
     )
     has_index = True
 
