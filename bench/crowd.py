@@ -20,7 +20,7 @@ from keystead.keys.sealing import MasterKey
 from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.lookups import lookups
+from keystead.organizations.lookups import user_lookups
 from keystead.organizations.organization import Record, Version, from_records
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.rows import of_bootstrap
@@ -61,7 +61,7 @@ def _rows(master_key: MasterKey, members: Sequence[Member]) -> list[tuple[str, R
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]
         organization = from_records(organization_id, Version(1, new_id()), records)
-        rows.extend(of_bootstrap(organization, (), lookups(user), {}).rows)
+        rows.extend(of_bootstrap(organization, (), user_lookups(user), {}).rows)
     return rows
 
 

@@ -17,7 +17,7 @@ from keystead.pipeline.requests import read_submission
 
 ALL = list(CATALOGUE)
 SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]
-PAGES = {"/healthz", "/readyz", "/bundle-signer", "/openapi.json"}
+PAGES = {"/healthz", "/readyz", "/bundle-signer", "/installation-keys", "/openapi.json"}
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from eth_hash.auto import keccak
 
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.chains.payloads import check_combination, hex_bytes, read_payload, scheme_of
+from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import SignatureScheme
 from tests.chains.signing_vectors import SIGNING
 
@@ -182,3 +182,10 @@ def test_hex_digits_cost_no_more_memory_than_their_bytes() -> None:
 @pytest.mark.parametrize("text", ["", "0x", "a", "0xabc", "ab ", " ab", "ab\n", "0xx", "٠١", "0x0x00"])
 def test_what_is_not_hex(text: str) -> None:
     assert hex_bytes(text) is None
+
+
+@pytest.mark.parametrize("encoding", [HEX, UTF8])
+def test_a_payload_that_is_too_long(encoding: PayloadEncoding) -> None:
+    read_payload("a" * PAYLOAD_CHARACTERS_MAX, encoding, SHA256, "parameters.payload")
+    with pytest.raises(InvalidRequest, match=r"524290 characters; a payload has at most 524288"):
+        read_payload("a" * (PAYLOAD_CHARACTERS_MAX + 2), encoding, SHA256, "parameters.payload")

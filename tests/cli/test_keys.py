@@ -34,6 +34,19 @@ def test_bundle_signer_is_what_the_server_tells(
     assert told["compositePublicKey"] == told["compositePublicKey"].lower()
 
 
+def test_every_key_is_told_with_its_use(
+    sqlite_server: Server, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation: Installation = sqlite_server.installation
+    monkeypatch.setenv("KEYSTEAD_MASTER_KEY", installation.master_key.secret_text())
+    printed = terminal.run("keys", "list", "--database-url", installation.database.url)
+    assert (printed.code, printed.err) == (0, "")
+    answer = httpx.get(f"{sqlite_server.base_url}/installation-keys")
+    assert json.loads(printed.out) == answer.json()
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    assert {key["name"] for key in answer.json()["keys"]} >= {"bundle_key", "session_key", "verification_key"}
+
+
 def test_bundle_signer_of_a_development_folder(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,10 +131,13 @@ def add_organizations(installation: Installation, count: int) -> None:
                 after=from_records(organization_id, Version(1, new_id()), records),
                 changes=tuple(Put(record) for record in records),
                 attachments=(),
-                lookups=frozenset(),
+                lookups_added=frozenset(),
             )
             commit = Commit(
-                organization_id=organization_id, decided_on=founding.after.version, activity=None, founding=founding
+                organization_id=organization_id,
+                decided_on=founding.after.version,
+                activity=None,
+                new_organization=founding,
             )
             assert await store.commit(commit) is CommitOutcome.COMMITTED
 

@@ -19,6 +19,7 @@ from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE
 from keystead.pipeline.ports import Sealed
 from keystead.server.bootstrap import DEVELOPMENT_MNEMONIC
+from keystead.signer.installation_keys import INSTALLATION_KEYS
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller
@@ -96,11 +97,11 @@ def secrets_of(installation: Installation, record_ids: RecordIds) -> Iterator[tu
         yield "the database's password", database.url.split(":")[2].split("@")[0].encode()
     yield "the master key", bytes.fromhex(master_key.secret_text())
     yield "the root user's private key", bytes.fromhex(installation.key.private_key)
-    for name, purpose in (("proof_key", Purpose.PROOF_KEY), ("bundle_key", Purpose.BUNDLE_KEY)):
-        ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{name}'")
-        scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), SealContext(purpose))
-        yield f"the {purpose}'s first half", scalars[:32]
-        yield f"the {purpose}'s second half", scalars[32:]
+    for key in INSTALLATION_KEYS:
+        ((sealed_key,),) = database.rows(f"SELECT value FROM instance WHERE name = '{key.name}'")
+        scalars = master_key.open(msgspec.json.decode(sealed_key, type=Sealed), key.context)
+        for at in range(0, len(scalars), 32):
+            yield f"the {key.name}'s bytes from {at}", scalars[at : at + 32]
     sealed = "SELECT organization_id, record_id, purpose, key_id, ciphertext FROM sealed_secret"
     for organization_id, record_id, purpose, key_id, ciphertext in database.rows(sealed):
         data_key = data_key_of(installation, organization_id)

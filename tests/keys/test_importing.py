@@ -24,6 +24,7 @@ from keystead.pipeline.ports import (
     Sealed,
     StandaloneKey,
 )
+from keystead.signer.installation_keys import BUNDLE_KEY, PROOF_KEY
 from keystead.signer.local import LocalSigner
 from tests.support import bundles
 
@@ -33,7 +34,7 @@ USER = "0190f3a2-0000-7000-8000-000000000003"
 TARGET = "0190f3a2-0000-7000-8000-000000000004"
 JUNK = "test test test test test test test test test test test junk"
 MASTER = MasterKey.generate()
-SIGNER = LocalSigner(MASTER, None, LocalSigner(MASTER).new_bundle_key())
+SIGNER = LocalSigner(MASTER, {BUNDLE_KEY.name: LocalSigner(MASTER).new_installation_key(BUNDLE_KEY)})
 DATA_KEY = asyncio.run(SIGNER.new_data_key(ORGANIZATION))
 TOLD = asyncio.run(SIGNER.bundle_signer())
 CLIENT = bundles.fresh()
@@ -176,11 +177,11 @@ def test_no_private_key(plaintext: bytes) -> None:
 
 def test_bundle_key_is_the_installations() -> None:
     assert TOLD.composite_public_key.endswith(TOLD.signing_public_key)
-    foreign = LocalSigner(MasterKey.generate()).new_bundle_key()
+    foreign = LocalSigner(MasterKey.generate()).new_installation_key(BUNDLE_KEY)
     with pytest.raises(SealBroken, match="bundle-key"):
-        LocalSigner(MASTER, None, foreign)
+        LocalSigner(MASTER, {BUNDLE_KEY.name: foreign})
     with pytest.raises(SealBroken, match="bundle-key"):
-        LocalSigner(MASTER, None, LocalSigner(MASTER).new_proof_key())
+        LocalSigner(MASTER, {BUNDLE_KEY.name: LocalSigner(MASTER).new_installation_key(PROOF_KEY)})
 
 
 def test_without_a_bundle_key() -> None:

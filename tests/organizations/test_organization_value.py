@@ -15,8 +15,8 @@ from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import Limits, check_room
-from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, lookups
+from keystead.organizations.limits import Limits, check_limit
+from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, user_lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_credential, user_named
@@ -114,7 +114,7 @@ def test_lookups() -> None:
     key, passkey = an_api_key(), an_authenticator()
     user = a_user(api_keys=(key,), authenticators=(passkey,), oauth_providers=(a_provider(),))
     identity = identity_looked_up(a_provider().issuer, a_provider().audience, a_provider().subject)
-    assert lookups(user) >= {
+    assert user_lookups(user) >= {
         Lookup(LookupKind.OAUTH_IDENTITY, identity, user.user_id),
         Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id),
         Lookup(LookupKind.CREDENTIAL_ID, passkey.credential_id, user.user_id),
@@ -171,7 +171,7 @@ def test_labels_are_unique_to_the_letter() -> None:
 @pytest.mark.parametrize(("have", "adding", "is_room"), [(0, 3, True), (2, 1, True), (3, 1, False), (2, 2, False)])
 def test_room(have: int, adding: int, is_room: bool) -> None:
     if is_room:
-        check_room(have, adding, TAGS, Limits(tags=3))
+        check_limit(have, adding, TAGS, Limits(tags=3))
     else:
         with pytest.raises(LimitReached, match=f"tags: {have} of 3 are in use, {adding} more were asked for"):
-            check_room(have, adding, TAGS, Limits(tags=3))
+            check_limit(have, adding, TAGS, Limits(tags=3))

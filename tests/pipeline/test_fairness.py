@@ -42,7 +42,7 @@ def make_tag(people: OrganizationHarness) -> None:
     name = f"rival {len(before.tags) + 1}"
     tag = Tag(tag_id=people.ids(), tag_name=name, tag_type=TagType.USER, created_at=now, updated_at=now)
     after = apply(before, [Put(tag)], Version(before.version.number + 1, name))
-    change = OrganizationChange(after=after, changes=(Put(tag),), attachments=(), lookups=frozenset())
+    change = OrganizationChange(after=after, changes=(Put(tag),), attachments=(), lookups_added=frozenset())
     commit = Commit(organization_id=people.id, decided_on=before.version, activity=None, change=change)
     assert people.database.write(commit) is CommitOutcome.COMMITTED
 

@@ -18,10 +18,10 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import NotReady, open_checked
 from keystead.server.settings import Settings
-from keystead.signer.local import SERVER_KEY_CONTEXTS
+from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation, user_with_key
@@ -77,19 +77,19 @@ def test_everything_moves(installation: Installation, organization_ids: list[str
     start_with(installation, new, str(other))
     with pytest.raises(NotReady):
         start_with(installation, new)
-    assert rotated(installation, new) == Progress(seen=5, resealed=5, server_keys=3)
+    assert rotated(installation, new) == Progress(seen=5, resealed=5, installation_values=6)
     for organization_id in organization_ids:
         organization = installation.database.organization(organization_id)
         assert organization.version.number == 2
         assert new.open_data_key(organization.data_key.sealed, organization_id).key_id == plain[organization_id]
-    for name, context in SERVER_KEY_CONTEXTS.items():
+    for name, context in SEALED_VALUES.items():
         new.open(fact(installation, name), context)
     start_with(installation, new)
     start_with(installation, new, str(other))
     with pytest.raises(NotReady, match="does not open the stored data"):
         start_with(installation, old)
     # Once more, there is nothing to do.
-    assert rotated(installation, new) == Progress(seen=5, resealed=0, server_keys=0)
+    assert rotated(installation, new) == Progress(seen=5, resealed=0, installation_values=0)
 
 
 def set_data_key(installation: Installation, organization_id: str, sealed: Sealed) -> None:
@@ -160,7 +160,7 @@ def test_damage(
     with pytest.raises(NotReady):
         start_with(installation, new)
     set_data_key(installation, victim, good)
-    assert rotated(installation, new) == Progress(seen=5, resealed=1, server_keys=2)
+    assert rotated(installation, new) == Progress(seen=5, resealed=1, installation_values=5)
 
 
 def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> None:
@@ -176,7 +176,7 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
 def put(organization: Organization, record: Profile | DataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
-    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups=frozenset())
+    change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
     return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=change)
 
 

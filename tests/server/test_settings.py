@@ -14,7 +14,7 @@ import pytest
 from keystead.keys.sealing import MasterKey
 from keystead.server.cors import CorsPolicy
 from keystead.server.listening import connection_limits
-from keystead.server.service import NotReady, open_checked
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import NAMES, AllSettings, Settings, SettingsError, from_environment
 from tests.conftest import MakeDatabase
 from tests.support.databases import Database, SqliteDatabase

@@ -22,6 +22,7 @@ from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
 from keystead.pipeline.ports import AccountRequest, NewWallet, Sealed, Signer
+from keystead.signer.installation_keys import PROOF_KEY
 from keystead.signer.local import LocalSigner
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
@@ -204,13 +205,13 @@ def test_check_value() -> None:
     assert LocalSigner(MASTER).opens(check)
     assert not LocalSigner(MasterKey.generate()).opens(check)
     assert not SIGNER.opens(msgspec.structs.replace(check, ciphertext=check.ciphertext[:-1]))
-    assert not SIGNER.opens(SIGNER.new_proof_key())
+    assert not SIGNER.opens(SIGNER.new_installation_key(PROOF_KEY))
     assert check.key_id == MASTER.key_id
 
 
 def _prover(entropy: Callable[[int], bytes] | None = None) -> LocalSigner:
     founding = LocalSigner(MASTER) if entropy is None else LocalSigner(MASTER, entropy=entropy)
-    return LocalSigner(MASTER, founding.new_proof_key())
+    return LocalSigner(MASTER, {PROOF_KEY.name: founding.new_installation_key(PROOF_KEY)})
 
 
 def test_proofs_verify() -> None:
@@ -249,9 +250,9 @@ def test_without_a_proof_key() -> None:
 
 
 def test_proof_key_of_another_master_key() -> None:
-    foreign = LocalSigner(MasterKey.generate()).new_proof_key()
+    foreign = LocalSigner(MasterKey.generate()).new_installation_key(PROOF_KEY)
     with pytest.raises(SealBroken, match="proof-key"):
-        LocalSigner(MASTER, foreign)
+        LocalSigner(MASTER, {PROOF_KEY.name: foreign})
 
 
 def test_secrets_do_not_show() -> None:

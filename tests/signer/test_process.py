@@ -27,16 +27,16 @@ from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKe
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.connector import connect
+from keystead.signer.installation_keys import PROOF_KEY, SealedInstallationKeys, WrongMasterKey
 from keystead.signer.local import LocalSigner
 from keystead.signer.rpc import FRAME_BYTES_MAX, calls, request_frame
-from keystead.signer.server_keys import ServerKeys, WrongMasterKey
 from keystead.signer.supervision import SignerProcess
 from tests.signer.conftest import MASTER_KEY, pid_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 LOCAL = LocalSigner(MASTER_KEY)
-KEYS = LOCAL.new_server_keys()
+KEYS = LOCAL.new_installation_keys()
 ORGANIZATION = "0190f3a2-0000-7000-8000-000000000001"
 WALLET = "0190f3a2-0000-7000-8000-000000000002"
 ETHEREUM = AccountRequest(
@@ -52,12 +52,12 @@ def asked(
     process: SignerProcess,
     use: Callable[[Signer], Awaitable[ResultT]],
     *,
-    server_keys: ServerKeys = KEYS,
+    sealed: SealedInstallationKeys = KEYS,
 ) -> ResultT:
     """What `use` returns, given the signer of this process."""
 
     async def run() -> ResultT:
-        channel = Channel(process.connector, server_keys)
+        channel = Channel(process.connector, sealed)
         await channel.open()
         try:
             return await use(remote_signer(channel))
@@ -183,9 +183,13 @@ def test_another_installation(signer_process: SignerProcess) -> None:
         raise AssertionError
 
     with pytest.raises(WrongMasterKey):
-        asked(signer_process, use, server_keys=replace(KEYS, master_key_check=other.check_value()))
+        asked(signer_process, use, sealed=replace(KEYS, master_key_check=other.check_value()))
     with pytest.raises(SealBroken, match="proof-key"):
-        asked(signer_process, use, server_keys=replace(KEYS, proof_key=other.new_proof_key()))
+        asked(
+            signer_process,
+            use,
+            sealed=replace(KEYS, keys={**KEYS.keys, PROOF_KEY.name: other.new_installation_key(PROOF_KEY)}),
+        )
 
 
 NO_KEY = [
@@ -244,14 +248,15 @@ def test_confined(signer_process: SignerProcess) -> None:
 
 
 def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
-    """Even when that is killed."""
+    """Even when that is killed. Neither leaves a file or a folder behind."""
     code = (
         "import sys, time; from keystead.signer.master_keys import *; from keystead.signer.supervision import *\n"
         "with SignerProcess(MasterKeySources(KeyFile(sys.argv[1]))) as signer:\n"
         "    signer.wait_until_ready(); print(signer._process.pid, flush=True); time.sleep(60)"
     )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(key_file)], stdout=subprocess.PIPE, text=True, env=environment
     ) as service:
         assert service.stdout is not None
         pid = int(service.stdout.readline())
@@ -260,6 +265,7 @@ def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_is_ready_with_the_master_key_that_data_is_sealed_under(signer_process: SignerProcess) -> None:
@@ -328,7 +334,12 @@ def unbounded_in(kind: Any, place: str) -> Iterator[str]:
         case inspect.UnionType():
             for one in kind.types:
                 yield from unbounded_in(one, place)
-        case inspect.EnumType():
+        case inspect.DictType():
+            if kind.max_length is None:
+                yield place
+            yield from unbounded_in(kind.key_type, f"{place} key")
+            yield from unbounded_in(kind.value_type, f"{place}[]")
+        case inspect.EnumType() | inspect.NoneType() | inspect.LiteralType():
             pass
         case _:
             raise NotImplementedError(kind)

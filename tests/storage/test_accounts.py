@@ -41,9 +41,9 @@ def found_by(commit: Commit, *accounts: NewAccount, gone: bool = False) -> Commi
     lookups: frozenset[Lookup] = account_lookups(one.account for one in accounts)
     assert commit.change is not None
     if gone:
-        change = replace(commit.change, forgotten=commit.change.forgotten | lookups)
+        change = replace(commit.change, lookups_removed=commit.change.lookups_removed | lookups)
     else:
-        change = replace(commit.change, lookups=commit.change.lookups | lookups)
+        change = replace(commit.change, lookups_added=commit.change.lookups_added | lookups)
     return replace(commit, change=change)
 
 

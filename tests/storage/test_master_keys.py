@@ -15,7 +15,7 @@ def test_a_fact_changes_only_from_what_it_was(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             assert not await store.replace_instance_value("check", b"one", b"two")
-            assert await store.found(an_organization(), (), (), {"check": b"one", "mode": b"serve"})
+            assert await store.bootstrap(an_organization(), (), (), {"check": b"one", "mode": b"serve"})
             assert not await other.replace_instance_value("check", b"two", b"three")
             assert await other.replace_instance_value("check", b"one", b"two")
             assert not await store.replace_instance_value("check", b"one", b"three")
@@ -30,7 +30,7 @@ def test_of_many_who_change_a_fact_one_wins(database: str) -> None:
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            assert await store.found(an_organization(), (), (), {"check": b"0"})
+            assert await store.bootstrap(an_organization(), (), (), {"check": b"0"})
             for number in range(5):
                 before, wishes = f"{number}".encode(), [f"{number + 1}".encode()] * 8
                 won = await asyncio.gather(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.attachments import InterfaceText
-from keystead.organizations.lookups import LookupKind, lookups
+from keystead.organizations.lookups import LookupKind, user_lookups
 from keystead.organizations.organization import Put, apply
 from keystead.pipeline.store import Commit, CommitOutcome, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
@@ -46,8 +46,8 @@ def test_founding_is_read_back_by_another_process(database: str) -> None:
             assert await store.organization(organization.id) is None
             assert await store.instance_value("mode") is None
             text = InterfaceText(interface_id, '[{"name": "\u0000 ü 🔑"}]')
-            assert await store.found(
-                organization, (text, a_secret(organization.id)), lookups(user), {"mode": b"dev\x00"}
+            assert await store.bootstrap(
+                organization, (text, a_secret(organization.id)), user_lookups(user), {"mode": b"dev\x00"}
             )
             assert await other.organization(organization.id) == organization
             assert await store.organization(organization.id) == organization
@@ -65,7 +65,7 @@ def test_an_instance_is_founded_once(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             founded = await asyncio.gather(
                 *[
-                    place.found(candidate, (), (), {"mode": candidate.id.encode()})
+                    place.bootstrap(candidate, (), (), {"mode": candidate.id.encode()})
                     for place, candidate in zip([store, other] * 2, candidates, strict=True)
                 ]
             )

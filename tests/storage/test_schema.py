@@ -99,7 +99,7 @@ def test_an_older_database_is_migrated(database: str, sql_folder: Path) -> None:
     async def run() -> None:
         async with opened(database) as store:
             assert await store.schema_version() == newest() + 1
-            assert await store.found(an_organization(), [], [], {}), "the rest still works"
+            assert await store.bootstrap(an_organization(), [], [], {}), "the rest still works"
 
     asyncio.run(run())
 

@@ -17,7 +17,6 @@ LONG = {
 OPEN_MATCHES = {
     "keystead.keys.master_key_source.create_master_key",
     "keystead.keys.master_key_source.open_master_key",
-    "keystead.pipeline.effects._found_by",
     "keystead.policies.testing.schema._check",
     "keystead.server.connection._await_request",
     "keystead.stamps.api_key._verifier",

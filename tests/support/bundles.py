@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from keystead.chains.addresses.text import base58_decoded, base58check
+
 SUITE = b"HPKE" + bytes.fromhex("001000010002")
 KEM = b"KEM" + bytes.fromhex("0010")
 INFO = b"turnkey_hpke"
@@ -102,6 +104,20 @@ def for_import(bundle: str, signer: str, organization_id: str, user_id: str, pla
     """The encrypted bundle that answers an import bundle. Raises Refused."""
     content = trusted(bundle, signer, organizationId=organization_id, userId=user_id)
     return message(plaintext, bytes.fromhex(content["targetPublic"]))
+
+
+def credential(bundle: str, key: ec.EllipticCurvePrivateKey) -> ec.EllipticCurvePrivateKey:
+    """The API key in a credential bundle. Raises Refused."""
+    decoded = base58_decoded(bundle, 200)
+    if decoded is None or len(decoded) <= 33 or base58check(decoded[:-4]) != bundle:
+        raise Refused("not base58check of more than 33 bytes")
+    encapped = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decoded[:33])
+    uncompressed = encapped.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return private_key(opened(key, uncompressed, decoded[33:-4]))
+
+
+def compressed(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
 
 
 def _extract(suite: bytes, salt: bytes, label: bytes, material: bytes) -> bytes:

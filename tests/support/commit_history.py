@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import User
 from keystead.organizations.attachments import Attachment, InterfaceText
-from keystead.organizations.lookups import Lookup, lookups, name_lookup
+from keystead.organizations.lookups import Lookup, name_lookup, user_lookups
 from keystead.organizations.organization import (
     Change,
     Organization,
@@ -32,7 +32,7 @@ from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interf
 async def new_history(store: DatabaseStore) -> CommitHistory:
     """The history of the first organization of an empty database."""
     organization = an_organization()
-    assert await store.found(organization, (), found_by(organization), {})
+    assert await store.bootstrap(organization, (), found_by(organization), {})
     return CommitHistory(organization)
 
 
@@ -71,8 +71,8 @@ class CommitHistory:
             after=self.head,
             changes=steps,
             attachments=attachments,
-            lookups=found - known,
-            forgotten=known - found,
+            lookups_added=found - known,
+            lookups_removed=known - found,
         )
 
     def signing(self, *, fingerprint: str | None = None) -> Commit:
@@ -86,19 +86,19 @@ class CommitHistory:
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
-            lookups=found_by(child),
+            lookups_added=found_by(child),
         )
         return Commit(
             organization_id=self.head.id,
             decided_on=self.head.version,
             activity=an_activity(self.head),
-            founding=founding,
+            new_organization=founding,
         )
 
 
 def found_by(organization: Organization) -> frozenset[Lookup]:
     """By its users and its name."""
-    of_users = [lookup for user in organization.users.in_order() for lookup in lookups(user)]
+    of_users = [lookup for user in organization.users.in_order() for lookup in user_lookups(user)]
     return frozenset({*of_users, name_lookup(organization.profile.name)})
 
 
@@ -108,7 +108,7 @@ def _users_found(organization: Organization, changes: tuple[Change, ...]) -> fro
     }
     touched |= {change.id for change in changes if isinstance(change, Remove)}
     users = [user for user in organization.users.in_order() if user.user_id in touched]
-    return frozenset(lookup for user in users for lookup in lookups(user))
+    return frozenset(lookup for user in users for lookup in user_lookups(user))
 
 
 def awaiting(commit: Commit) -> Activity:

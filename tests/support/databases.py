@@ -1,4 +1,4 @@
-"""A database as the tests see it, beside the server: empty, founded, counted row by row.
+"""A database that the tests read and write beside the server: empty, with an organization, counted by table.
 
 Here: both engines behind one handle, and organizations that no operation makes yet. Not here: servers (`servers`).
 """
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import asyncpg
 from msgspec.structs import replace
 
-from keystead.organizations.lookups import lookups, name_lookup
+from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
 from keystead.storage import tables
@@ -63,16 +63,19 @@ class Database(ABC):
 
     def add_organization(self, organization: Organization) -> None:
         """Another organization, as the activity that founds one will write it."""
-        of_users = [found for user in organization.users.values() for found in lookups(user)]
+        of_users = [found for user in organization.users.values() for found in user_lookups(user)]
         founding = OrganizationChange(
             after=organization,
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
-            lookups=frozenset({*of_users, name_lookup(organization.profile.name)}),
+            lookups_added=frozenset({*of_users, name_lookup(organization.profile.name)}),
         )
         self._commit(
             Commit(
-                organization_id=organization.id, decided_on=organization.version, activity=None, founding=founding
+                organization_id=organization.id,
+                decided_on=organization.version,
+                activity=None,
+                new_organization=founding,
             )
         )
 
@@ -80,7 +83,7 @@ class Database(ABC):
         organization = self.organization(organization_id)
         change = Put(replace(organization.profile, features=features))
         after = apply(organization, [change], Version(organization.version.number + 1, "test"))
-        changed = OrganizationChange(after=after, changes=(change,), attachments=(), lookups=frozenset())
+        changed = OrganizationChange(after=after, changes=(change,), attachments=(), lookups_added=frozenset())
         self._commit(
             Commit(organization_id=organization_id, decided_on=organization.version, activity=None, change=changed)
         )

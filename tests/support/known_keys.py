@@ -1,4 +1,4 @@
-"""Keys that everybody knows: the wallet of tests/vectors/addresses.json, put into a founded database.
+"""Public test keys: the wallet of tests/vectors/addresses.json, put into a database with an organization.
 
 Vectors of signatures can be compared byte for byte only under the keys they were made with. Not here: an import,
 which would take the same mnemonic through the API.
@@ -134,7 +134,7 @@ async def _put(
         after=apply(organization, [change], version),
         changes=(change,),
         attachments=attachments,
-        lookups=frozenset(),
+        lookups_added=frozenset(),
     )
     outcome = await store.commit(
         Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)

@@ -14,12 +14,12 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
+from keystead.organizations.attached_rows import RemovedRow, VersionedRow
 from keystead.organizations.attachments import (
     ChangedAccount,
     InterfaceText,
     NewAccount,
     RemovedOrganizationContents,
-    RemovedRow,
     RemovedWalletAccounts,
     SealedSecret,
     StoredAccount,
@@ -29,11 +29,13 @@ from keystead.organizations.lookups import (
     Lookup,
     LookupKind,
     account_lookups,
-    lookups,
     name_lookup,
     possible_values,
+    user_lookups,
 )
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
+from keystead.organizations.outgoing_messages import EmailEvent
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 
@@ -52,6 +54,7 @@ class MemoryDatabase:
         self.texts: dict[str, dict[str, str]] = {}
         self.accounts: dict[str, list[ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
+        self.rows: dict[tuple[str, ...], VersionedRow] = {}
         self.log: list[Commit] = []
         self.locked: set[str] = set()
 
@@ -65,12 +68,14 @@ class MemoryDatabase:
         outcome = self._checked(commit)
         if outcome is not CommitOutcome.COMMITTED:
             return outcome
-        for change in (commit.change, commit.founding):
+        for change in (commit.change, commit.new_organization):
             if change is not None:
                 self.change(change)
         if commit.activity is not None:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
+        for row in commit.rows:
+            self.rows[_key(commit.organization_id, row)] = row
         self.log.append(commit)
         return outcome
 
@@ -79,7 +84,11 @@ class MemoryDatabase:
         known = self.activities.get(commit.organization_id, {})
         if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
-        if commit.founding is not None and commit.founding.after.id in self.organizations:
+        for row in commit.rows:
+            stored = self.rows.get(_key(commit.organization_id, row))
+            if row.revision != (stored.revision if stored else 0) + 1:
+                return CommitOutcome.CONFLICT
+        if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitOutcome.CONFLICT
         if commit.change is not None:
             self._check_accounts(commit.change)
@@ -110,9 +119,9 @@ class MemoryDatabase:
             assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
-        assert change.forgotten <= found, "only what could be found can be forgotten"
-        found.difference_update(change.forgotten)
-        found.update(change.lookups)
+        assert change.lookups_removed <= found, "only what could be found can be forgotten"
+        found.difference_update(change.lookups_removed)
+        found.update(change.lookups_added)
         texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
         secrets = self.secrets.setdefault(after.id, [])
         for attachment in change.attachments:
@@ -297,6 +306,21 @@ class MemoryStore:
                 return one.sealed
         return None
 
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
+        await self._pause()
+        found = self.database.rows.get((organization_id, OneTimeCode.table.name, otp_id))
+        return found if isinstance(found, OneTimeCode) else None
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        await self._pause()
+        found = self.database.rows.get((organization_id, CodeCount.table.name, subject))
+        return found if isinstance(found, CodeCount) else None
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        return []  # nothing is sent from memory
+
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
@@ -388,13 +412,17 @@ def _place(one: ChangedAccount) -> tuple[str, ...]:
     return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
 
 
+def _key(organization_id: str, row: VersionedRow) -> tuple[str, ...]:
+    return organization_id, row.table.name, *row.row()[: len(row.table.key)]
+
+
 def _stored(one: ChangedAccount) -> StoredAccount:
     return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
 
 
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
     """What the index should hold, made afresh."""
-    users = {lookup for user in organization.users.values() for lookup in lookups(user)}
+    users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
     return users | of_accounts | {name_lookup(organization.profile.name)}
 

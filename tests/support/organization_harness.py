@@ -38,6 +38,7 @@ from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
     ClientMessage,
+    CredentialBundle,
     DerivedAccount,
     Identities,
     ImportedPrivateKey,
@@ -45,10 +46,13 @@ from keystead.pipeline.ports import (
     NewImportTarget,
     NewPrivateKey,
     NewWallet,
+    PublicInstallationKey,
     Sealed,
     SigningKey,
 )
 from keystead.pipeline.requests import Liveness, read_submission
+from keystead.sessions.session_tokens import SessionClaims
+from keystead.sessions.verification_tokens import VerificationToken
 from tests.support.issuers import ISSUER
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 
@@ -149,6 +153,18 @@ class FakeSigner:
             tuple("0x" + digest for _ in address_formats),
         )
 
+    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+        return ()
+
+    async def sign_session_token(self, claims: SessionClaims) -> str:
+        return f"session of {claims.public_key}"
+
+    async def sign_verification_token(self, token: VerificationToken) -> str:
+        return f"verification of {token.contact}"
+
+    async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
+        return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())
+
     async def bundle_signer(self) -> BundleSigner:
         return BundleSigner("04", "04")
 
@@ -228,7 +244,7 @@ class FakeSigner:
 
 
 def public_key(label: str) -> str:
-    """A well-formed P-256 key that nobody can stamp with."""
+    """A well-formed P-256 key without a private half."""
     return "02" + hashlib.sha256(label.encode()).hexdigest()
 
 
@@ -359,7 +375,7 @@ class OrganizationHarness:
         return list(self.database.activities.get(self.id, {}).values())
 
     def caller(self, name: str, key: str = "", organization_id: str = "") -> Principal:
-        """Whoever stamps with `key`: the name's own API key, another label of one, or "passkey"."""
+        """The principal who stamps with `key`: the name's own API key, the label of another, or "passkey"."""
         proven = ProvenKey(
             public_key=f"cose-{name}" if key == "passkey" else public_key(key or name),
             signature=f"signature by {key or name}",

@@ -232,5 +232,24 @@ _PAGES: dict[str, Any] = {
         ),
         503,
     ),
+    "/installation-keys": _page(
+        "installation_keys",
+        "The public keys of this installation, which clients have to be told.",
+        {
+            "type": "object",
+            "properties": {
+                "keys": {
+                    "type": "array",
+                    "items": _members(
+                        name="Which key",
+                        use="What it signs, or what is encrypted to it",
+                        publicKey="Hex of the uncompressed P-256 point, 65 bytes",
+                        compositePublicKey="Of some: hex of two points, 130 bytes: encryption, then signing",
+                    ),
+                }
+            },
+        },
+        503,
+    ),
     "/openapi.json": _page("openapi", "This document.", {"type": "object"}),
 }

@@ -19,8 +19,9 @@ from keystead.cli.failure import Failure
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.listening import AddressInUse, bind
+from keystead.server.opening import NotReady
 from keystead.server.run import serve_here
-from keystead.server.service import NotReady, Service
+from keystead.server.service import Service
 from keystead.signer.confinement import keep_memory_private
 
 LOOPBACK = ("127.0.0.1", "::1")

@@ -19,7 +19,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.seeding import KeySource, random_source, seeded_source
 from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import FirstOrganization, bootstrap
-from keystead.server.service import MODE
+from keystead.server.opening import MODE
 from keystead.server.settings import Settings
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store

@@ -20,7 +20,7 @@ from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import FirstOrganization, bootstrap
-from keystead.server.service import MODE
+from keystead.server.opening import MODE
 from keystead.signer.master_keys import (
     KeyFile,
     Master,

@@ -1,4 +1,4 @@
-"""`keystead keys`: the keys of the server itself."""
+"""`keystead keys`: the keys of the installation itself."""
 
 from __future__ import annotations
 
@@ -14,34 +14,51 @@ from keystead.api.rendering import encode
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.master_keys import new_master, rotate
-from keystead.pipeline.ports import BundleSigner
-from keystead.server.service import NotReady, open_checked
+from keystead.pipeline.ports import Signer
+from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
 
-app = typer.Typer(help="The keys of the server itself.", no_args_is_help=True)
+app = typer.Typer(help="The keys of the installation itself.", no_args_is_help=True)
 
 
 @app.callback()
 def keys() -> None:
-    """The keys of the server itself."""
+    """The keys of the installation itself."""
 
 
 app.command("new-master")(new_master)
 app.command("rotate-master")(rotate)
 
 
+DatabaseUrl = Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")]
+MasterKeyFile = Annotated[str, typer.Option(help="File that holds the master key.")]
+Data = Annotated[Path, typer.Option(help="Folder of a development server, used where no database is given.")]
+
+
+@app.command("list")
+def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT) -> None:
+    """Print, as JSON, every public key of the installation with its use, as GET /installation-keys does.
+
+    Every setting is also a variable KEYSTEAD_…, as for `keystead serve`.
+    """
+    signer = _signer(database_url, master_key_file, data)
+    print(msgspec.json.format(encode({"keys": asyncio.run(signer.installation_keys())})).decode())
+
+
 @app.command("bundle-signer")
 def bundle_signer(
-    database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
-    master_key_file: Annotated[str, typer.Option(help="File that holds the master key.")] = "",
-    data: Annotated[
-        Path, typer.Option(help="Folder of a development server, used where no database is given.")
-    ] = DEFAULT,
+    database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT
 ) -> None:
     """Print, as JSON, the public key that signs export and import bundles, which clients have to expect.
 
     Every setting is also a variable KEYSTEAD_…, as for `keystead serve`.
     """
+    signer = _signer(database_url, master_key_file, data)
+    print(msgspec.json.format(encode(asyncio.run(signer.bundle_signer()))).decode())
+
+
+def _signer(database_url: str, master_key_file: str, data: Path) -> Signer:
+    """The installation's signer, in this process. Raises Failure."""
     given = {"database_url": database_url, "master_key_file": master_key_file}
     flags = {PREFIX + name.upper(): value for name, value in given.items() if value}
     folder = DevelopmentFolder(data)
@@ -50,13 +67,12 @@ def bundle_signer(
             settings = folder.settings()
         else:
             settings = from_environment({**os.environ, **flags})
-        signer = asyncio.run(_bundle_signer(settings))
+        return asyncio.run(_opened_signer(settings))
     except (SettingsError, NotReady) as refused:
         raise Failure(str(refused)) from None
-    print(msgspec.json.format(encode(signer)).decode())
 
 
-async def _bundle_signer(settings: Settings) -> BundleSigner:
+async def _opened_signer(settings: Settings) -> Signer:
     opened = await open_checked(settings)
     await opened.close()
-    return await opened.signer.bundle_signer()
+    return opened.signer

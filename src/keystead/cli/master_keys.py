@@ -16,8 +16,8 @@ from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.failure import Failure
 from keystead.cli.installation import DatabaseUrl
+from keystead.server.opening import NotReady
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.service import NotReady
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, create_master_key, open_master_key, parse_source
 from keystead.storage.migrations import is_current
@@ -56,7 +56,8 @@ def rotate(
         raise Failure(str(refused)) from None
     except ServiceError as refused:
         raise Failure(refused.message) from None
-    print(f"{progress.resealed} of {progress.seen} data keys and {progress.server_keys} other values sealed anew.")
+    others = progress.installation_values
+    print(f"{progress.resealed} of {progress.seen} data keys and {others} other values sealed anew.")
     print(
         f"Everything is under master key {new.key_id}. Restart the servers with it alone, then retire {old.key_id}."
     )

@@ -61,8 +61,8 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start: the two go side by side.
     from keystead.server import logs
     from keystead.server.listening import AddressInUse, bind
+    from keystead.server.opening import NotReady
     from keystead.server.run import check, serve_here
-    from keystead.server.service import NotReady
     from keystead.server.workers import check_workers, serve_in_workers
 
     logs.configure(settings.log_level)

@@ -465,6 +465,19 @@ class Operations(Calls):
             {},
         )
 
+    def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
+            organization_id,
+            {},
+        )
+
     def list_private_key_tags(
         self,
         *,
@@ -1083,7 +1096,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Detach identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user, who must keep a lasting credential."""
         return self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -1135,7 +1148,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
         return self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -1211,7 +1224,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
         return self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -1450,7 +1463,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        """Remove a feature. Refused while a user could log in by it alone."""
         return self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -1468,7 +1481,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SetOrganizationFeatureSubmitted:
-        """Switch a feature on, or give it another value."""
+        """Add a feature, or change its value."""
         return self._submit(
             shapes.SetOrganizationFeatureSubmitted,
             organization_id,
@@ -1664,7 +1677,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateRootQuorumSubmitted:
-        """Choose who is in the root quorum and how many of them decide."""
+        """Set the members of the root quorum and its threshold."""
         return self._submit(
             shapes.UpdateRootQuorumSubmitted,
             organization_id,
@@ -2217,6 +2230,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return await self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
             organization_id,
             {},
         )
@@ -2839,7 +2865,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Detach identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user, who must keep a lasting credential."""
         return await self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -2891,7 +2917,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
         return await self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -2967,7 +2993,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
         return await self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -3206,7 +3232,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        """Remove a feature. Refused while a user could log in by it alone."""
         return await self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -3224,7 +3250,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SetOrganizationFeatureSubmitted:
-        """Switch a feature on, or give it another value."""
+        """Add a feature, or change its value."""
         return await self._submit(
             shapes.SetOrganizationFeatureSubmitted,
             organization_id,
@@ -3420,7 +3446,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateRootQuorumSubmitted:
-        """Choose who is in the root quorum and how many of them decide."""
+        """Set the members of the root quorum and its threshold."""
         return await self._submit(
             shapes.UpdateRootQuorumSubmitted,
             organization_id,

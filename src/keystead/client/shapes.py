@@ -209,6 +209,7 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
@@ -230,6 +231,7 @@ __all__ = [
     "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
+    "PolicyWarningRecord",
     "PrivateKey",
     "PrivateKeyAddress",
     "PrivateKeyParams",
@@ -442,6 +444,23 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class ListPolicyWarningsResponse(Wire, frozen=True):
+    """In order of the policies' creation."""
+
+    policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
 class ListPrivateKeyTagsResponse(Wire, frozen=True):
@@ -1114,7 +1133,7 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
 
 
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
-    """Detach identities from a user, who must keep a lasting credential."""
+    """Remove OAuth identities from a user, who must keep a lasting credential."""
 
     operation = "delete_oauth_providers"
     activity_type = "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS"
@@ -1153,7 +1172,7 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
 
 
 class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
-    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
+    """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
 
     operation = "delete_private_key_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
@@ -1209,7 +1228,7 @@ class DeleteSubOrganizationSubmitted(Submitted[DeleteSubOrganizationResult]):
 
 
 class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
-    """Delete tags and take them off everyone. A policy that names one matches nobody by it from then on."""
+    """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
 
     operation = "delete_user_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_USER_TAGS"
@@ -1385,7 +1404,7 @@ class RejectActivitySubmitted(Submitted[RejectActivityResult]):
 
 
 class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
-    """Switch a feature off. Users who could log in by it alone must have another way first."""
+    """Remove a feature. Refused while a user could log in by it alone."""
 
     operation = "remove_organization_feature"
     activity_type = "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE"
@@ -1398,7 +1417,7 @@ class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResu
 
 
 class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
-    """Switch a feature on, or give it another value."""
+    """Add a feature, or change its value."""
 
     operation = "set_organization_feature"
     activity_type = "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE"
@@ -1514,7 +1533,7 @@ class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
 
 
 class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):
-    """Choose who is in the root quorum and how many of them decide."""
+    """Set the members of the root quorum and its threshold."""
 
     operation = "update_root_quorum"
     activity_type = "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM"

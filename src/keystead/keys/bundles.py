@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import Curve
+from keystead.chains.addresses.text import base58check
 from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.public_keys import public_key
 
@@ -81,6 +83,20 @@ class BundleKey:
             enclave_quorum_public=self.signing_public_key,
         )
         return msgspec.json.encode(envelope).decode()
+
+
+def new_credential(target: bytes) -> tuple[bytes, str]:
+    """A fresh P-256 API key for a client: its compressed public key (33 bytes), and a credential bundle.
+
+    The bundle is the private key, sealed to the client's key `target` (65 bytes), in base58check: the compressed
+    encapsulated key, then the ciphertext. It is not signed, and the private key is forgotten. The randomness is
+    always the operating system's.
+    """
+    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
+    encapped, ciphertext = seal(secret, target)
+    point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encapped)
+    compressed = point.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
+    return public_key(Curve.P256, secret).compressed, base58check(compressed + ciphertext)
 
 
 def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:

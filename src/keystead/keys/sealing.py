@@ -50,6 +50,9 @@ class Purpose(StrEnum):
     IMPORT_TARGET = "import-target"
     PROOF_KEY = "proof-key"
     BUNDLE_KEY = "bundle-key"
+    SESSION_KEY = "session-key"
+    VERIFICATION_KEY = "verification-key"
+    CLIENT_SECRET_KEY = "client-secret-key"  # noqa: S105 (a name, not a secret)
     CHECK = "check"
 
 

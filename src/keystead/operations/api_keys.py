@@ -13,15 +13,15 @@ from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, 
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
+from keystead.organizations.credential_removal import API_KEYS, without_credentials
 from keystead.organizations.credentials import (
     check_not_held_by_siblings,
     check_public_keys_free,
     new_api_key,
     with_api_keys,
 )
-from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
-from keystead.organizations.users import check_held, user_named, users_asked_for
+from keystead.organizations.users import user_named, users_asked_for
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -96,16 +96,13 @@ def _deleted_owner(intent: DeleteApiKeysIntent) -> str:
 @activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=_deleted_owner)
 def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> Outcome[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
-    user = user_named(execution.organization, intent.user_id)
-    gone = tuple(dict.fromkeys(intent.api_key_ids))
-    check_held(gone, [key.api_key_id for key in user.api_keys], "API key", user)
-    kept = replace(
-        user,
-        api_keys=tuple(key for key in user.api_keys if key.api_key_id not in gone),
-        updated_at=Timestamp.from_ms(execution.now_ms),
+    user, removed = without_credentials(
+        execution.organization, intent.user_id, API_KEYS, intent.api_key_ids, execution.now_ms
     )
-    check_still_credentialed(execution.organization, kept)
-    return Outcome(result=DeleteApiKeysResult(api_key_ids=gone), changes=(Put(kept),))
+    return Outcome(
+        result=DeleteApiKeysResult(api_key_ids=removed),
+        changes=(Put(user),),
+    )
 
 
 class GetApiKeyRequest(QueryRequest, frozen=True):

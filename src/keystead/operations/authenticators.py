@@ -19,16 +19,16 @@ from keystead.api.parameters import (
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
+from keystead.organizations.credential_removal import AUTHENTICATORS, without_credentials
 from keystead.organizations.credentials import (
     check_credential_ids_free,
     check_not_held_by_siblings,
     new_authenticator,
     with_authenticators,
 )
-from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.organization import Put, Remove
-from keystead.organizations.users import check_held, user_named
+from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -130,18 +130,12 @@ def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
 ) -> Outcome[DeleteAuthenticatorsResult]:
     """Delete passkeys of a user, who must keep a lasting credential."""
-    user = user_named(execution.organization, intent.user_id)
-    gone = tuple(dict.fromkeys(intent.authenticator_ids))
-    check_held(gone, [passkey.authenticator_id for passkey in user.authenticators], "authenticator", user)
-    kept = replace(
-        user,
-        authenticators=tuple(one for one in user.authenticators if one.authenticator_id not in gone),
-        updated_at=Timestamp.from_ms(execution.now_ms),
+    user, removed = without_credentials(
+        execution.organization, intent.user_id, AUTHENTICATORS, intent.authenticator_ids, execution.now_ms
     )
-    check_still_credentialed(execution.organization, kept)
     return Outcome(
-        result=DeleteAuthenticatorsResult(authenticator_ids=gone),
-        changes=(Put(kept), *(Remove(Passkey, authenticator_id) for authenticator_id in gone)),
+        result=DeleteAuthenticatorsResult(authenticator_ids=removed),
+        changes=(Put(user), *(Remove(Passkey, authenticator_id) for authenticator_id in removed)),
     )
 
 

@@ -17,15 +17,15 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import OauthProvider, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
 from keystead.organizations.credentials import (
     check_identities_free,
     new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.governance import check_still_credentialed
 from keystead.organizations.organization import Put
-from keystead.organizations.users import check_held, user_named, users_asked_for
+from keystead.organizations.users import user_named, users_asked_for
 from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 10
@@ -100,17 +100,14 @@ def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
 ) -> Outcome[DeleteOauthProvidersResult]:
-    """Detach identities from a user, who must keep a lasting credential."""
-    user = user_named(execution.organization, intent.user_id)
-    gone = tuple(dict.fromkeys(intent.provider_ids))
-    check_held(gone, [provider.provider_id for provider in user.oauth_providers], "OAuth provider", user)
-    kept = replace(
-        user,
-        oauth_providers=tuple(one for one in user.oauth_providers if one.provider_id not in gone),
-        updated_at=Timestamp.from_ms(execution.now_ms),
+    """Remove OAuth identities from a user, who must keep a lasting credential."""
+    user, removed = without_credentials(
+        execution.organization, intent.user_id, OAUTH_PROVIDERS, intent.provider_ids, execution.now_ms
     )
-    check_still_credentialed(execution.organization, kept)
-    return Outcome(result=DeleteOauthProvidersResult(provider_ids=gone), changes=(Put(kept),))
+    return Outcome(
+        result=DeleteOauthProvidersResult(provider_ids=removed),
+        changes=(Put(user),),
+    )
 
 
 class GetOauthProvidersRequest(QueryRequest, frozen=True):

@@ -1,21 +1,18 @@
-"""Private key tags: names under which policies speak of several private keys."""
+"""Private key tags: a policy names several private keys by one tag."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from keystead.api.decoding import Label
 from keystead.api.enums import TagType
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
-from keystead.api.records import PrivateKey, Tag, Timestamp, Wire
+from keystead.api.records import Tag, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.organization import Put, Remove
-from keystead.organizations.tags import check_apart, check_rename, new_tag, tag_named
-from keystead.organizations.wallets import private_key_named
+from keystead.operations.tagging import PRIVATE_KEYS, created_tag, deleted_tags, tags_of_type, updated_tag
 from keystead.pipeline.activity import Execution, Outcome
 
 
@@ -34,26 +31,12 @@ def create_private_key_tag(
     execution: Execution, intent: CreatePrivateKeyTagIntent
 ) -> Outcome[CreatePrivateKeyTagResult]:
     """Make a tag and put it on private keys."""
-    organization = execution.organization
-    now = Timestamp.from_ms(execution.now_ms)
-    tag = new_tag(
-        organization,
-        TagType.PRIVATE_KEY,
-        execution.new_id(),
-        intent.private_key_tag_name,
-        limits=execution.limits,
-        now_ms=execution.now_ms,
-        field="parameters.privateKeyTagName",
+    tag, private_key_ids, changes = created_tag(
+        execution, PRIVATE_KEYS, intent.private_key_tag_name, "parameters.privateKeyTagName", intent.private_key_ids
     )
-    keys = [
-        private_key_named(organization, private_key_id) for private_key_id in dict.fromkeys(intent.private_key_ids)
-    ]
-    tagged = [replace(key, private_key_tags=(*key.private_key_tags, tag.tag_id), updated_at=now) for key in keys]
     return Outcome(
-        result=CreatePrivateKeyTagResult(
-            private_key_tag_id=tag.tag_id, private_key_ids=tuple(key.private_key_id for key in keys)
-        ),
-        changes=(Put(tag), *(Put(key) for key in tagged)),
+        result=CreatePrivateKeyTagResult(private_key_tag_id=tag.tag_id, private_key_ids=private_key_ids),
+        changes=changes,
     )
 
 
@@ -73,29 +56,15 @@ def update_private_key_tag(
     execution: Execution, intent: UpdatePrivateKeyTagIntent
 ) -> Outcome[UpdatePrivateKeyTagResult]:
     """Rename a tag, put it on private keys, take it off private keys."""
-    organization = execution.organization
-    now = Timestamp.from_ms(execution.now_ms)
-    tag = tag_named(organization, TagType.PRIVATE_KEY, intent.private_key_tag_id)
-    name = check_rename(organization, tag, intent.new_private_key_tag_name, "parameters.newPrivateKeyTagName")
-    check_apart(
-        intent.add_private_key_ids,
-        intent.remove_private_key_ids,
-        "private key",
-        ("addPrivateKeyIds", "removePrivateKeyIds"),
+    changes = updated_tag(
+        execution,
+        PRIVATE_KEYS,
+        intent.private_key_tag_id,
+        (intent.new_private_key_tag_name, "newPrivateKeyTagName"),
+        (intent.add_private_key_ids, "addPrivateKeyIds"),
+        (intent.remove_private_key_ids, "removePrivateKeyIds"),
     )
-    keys = {
-        private_key_id: private_key_named(organization, private_key_id)
-        for private_key_id in dict.fromkeys((*intent.add_private_key_ids, *intent.remove_private_key_ids))
-    }
-    for private_key_id in dict.fromkeys(intent.add_private_key_ids):
-        tags = dict.fromkeys((*keys[private_key_id].private_key_tags, tag.tag_id))
-        keys[private_key_id] = replace(keys[private_key_id], private_key_tags=tuple(tags), updated_at=now)
-    for private_key_id in dict.fromkeys(intent.remove_private_key_ids):
-        keys[private_key_id] = _untagged(keys[private_key_id], {tag.tag_id}, now)
-    return Outcome(
-        result=UpdatePrivateKeyTagResult(private_key_tag_id=tag.tag_id),
-        changes=(Put(replace(tag, tag_name=name, updated_at=now)), *(Put(key) for key in keys.values())),
-    )
+    return Outcome(result=UpdatePrivateKeyTagResult(private_key_tag_id=intent.private_key_tag_id), changes=changes)
 
 
 class DeletePrivateKeyTagsIntent(RequestStruct, frozen=True):
@@ -113,27 +82,12 @@ class DeletePrivateKeyTagsResult(Wire, frozen=True):
 def delete_private_key_tags(
     execution: Execution, intent: DeletePrivateKeyTagsIntent
 ) -> Outcome[DeletePrivateKeyTagsResult]:
-    """Delete tags and take them off every key. A policy that names one matches no key by it from then on."""
-    organization = execution.organization
-    now = Timestamp.from_ms(execution.now_ms)
-    gone = tuple(dict.fromkeys(intent.private_key_tag_ids))
-    for tag_id in gone:
-        tag_named(organization, TagType.PRIVATE_KEY, tag_id)
-    tagged = [key for key in organization.private_keys.in_order() if not set(gone).isdisjoint(key.private_key_tags)]
+    """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+    tag_ids, private_key_ids, changes = deleted_tags(execution, PRIVATE_KEYS, intent.private_key_tag_ids)
     return Outcome(
-        result=DeletePrivateKeyTagsResult(
-            private_key_tag_ids=gone, private_key_ids=tuple(key.private_key_id for key in tagged)
-        ),
-        changes=(
-            *(Put(_untagged(key, set(gone), now)) for key in tagged),
-            *(Remove(Tag, tag_id) for tag_id in gone),
-        ),
+        result=DeletePrivateKeyTagsResult(private_key_tag_ids=tag_ids, private_key_ids=private_key_ids),
+        changes=changes,
     )
-
-
-def _untagged(key: PrivateKey, gone: set[str], now: Timestamp) -> PrivateKey:
-    kept = tuple(tag_id for tag_id in key.private_key_tags if tag_id not in gone)
-    return replace(key, private_key_tags=kept, updated_at=now)
 
 
 class ListPrivateKeyTagsRequest(QueryRequest, frozen=True):
@@ -147,7 +101,4 @@ class ListPrivateKeyTagsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_private_key_tags(reading: Reading, _: ListPrivateKeyTagsRequest) -> ListPrivateKeyTagsResponse:
     """All private key tags of the organization."""
-    tags = reading.organization.tags.in_order()
-    return ListPrivateKeyTagsResponse(
-        private_key_tags=tuple(tag for tag in tags if tag.tag_type is TagType.PRIVATE_KEY)
-    )
+    return ListPrivateKeyTagsResponse(private_key_tags=tags_of_type(reading.organization, TagType.PRIVATE_KEY))

@@ -91,7 +91,7 @@ class KeptWallet(msgspec.Struct, frozen=True):
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
     organization = execution.organization
-    organization.wallets.check_room(1, execution.limits)
+    organization.wallets.check_limit(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 

@@ -1,6 +1,6 @@
-"""By what an organization can be found from its parent: the index that whoami and list_suborgs ask.
+"""The values by which an organization is found from its parent: what the index of whoami and list_suborgs holds.
 
-Here: which values are indexed. Not here: the index (`storage`), and who may ask.
+Here: which values are indexed. Not here: the index (`storage`), and who may use it.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ class Lookup(msgspec.Struct, frozen=True):
     holder_id: str
 
 
-def lookups(user: User) -> frozenset[Lookup]:
-    """Every value by which this user can be found. E-mail addresses are compared in lower case."""
-    found = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
-    found += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
-    found += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]
-    found += [
+def user_lookups(user: User) -> frozenset[Lookup]:
+    """Every value by which this user is found. E-mail addresses are compared in lower case."""
+    values = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
+    values += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
+    values += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]
+    values += [
         Lookup(LookupKind.OAUTH_IDENTITY, identity_looked_up(one.issuer, one.audience, one.subject), user.user_id)
         for one in user.oauth_providers
     ]
     if user.user_email:
-        found.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
+        values.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
     if user.user_phone_number:
-        found.append(Lookup(LookupKind.PHONE_NUMBER, user.user_phone_number, user.user_id))
-    return frozenset(found)
+        values.append(Lookup(LookupKind.PHONE_NUMBER, user.user_phone_number, user.user_id))
+    return frozenset(values)
 
 
 def name_lookup(organization_name: str) -> Lookup:
@@ -67,10 +67,10 @@ def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
 
 
 def identity_looked_up(issuer: str, audience: str, subject: str) -> str:
-    """An OAuth identity is found by a digest of the three: together they may be longer than an index entry."""
+    """The indexed value of an OAuth identity: a digest, because the three may be longer than an index entry."""
     return hashlib.sha256(json.dumps([issuer, audience, subject]).encode()).hexdigest()
 
 
 def possible_values(kind: LookupKind, asked: str) -> tuple[str, ...]:
-    """What a value that is asked for may be indexed as: an address has several forms, as where it is to sign."""
+    """The indexed values that a request may mean: an address has several forms, as in requests to sign."""
     return possible_forms(asked) if kind is LookupKind.WALLET_ACCOUNT_ADDRESS else (asked,)

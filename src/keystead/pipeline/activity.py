@@ -13,9 +13,12 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.errors import ServiceError
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
 from keystead.pipeline.context import ContextSource
@@ -27,7 +30,7 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be founded, and the rows beside it."""
+    """An organization to be made, and the rows beside it."""
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
@@ -36,15 +39,26 @@ class NewOrganization(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """What an execution yields: its result, the changes it asks for, rows beside the organization.
 
-    `derived` are the accounts whose derivation an app proof can attest; `founds` is another organization that the
-    activity brings into being.
+    `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
+    organization that the activity makes.
     """
 
     result: ResultT
     changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
-    founds: NewOrganization | None = None
+    new_organization: NewOrganization | None = None
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The other thing that an execution may yield: it is refused, and yet something is written.
+
+    `error` is what the caller gets, once `rows` are durable; the count of wrong attempts at a code, for example.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +69,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
     organization: Organization
     submitter_id: str
-    identities: Mapping[str, OidcClaims]
+    identities: Mapping[str, ProvenIdentity]
     now_ms: int
     limits: Limits
     signer: Signer
@@ -68,7 +82,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
     context: ContextT
 
 
-Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
@@ -143,7 +157,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_ms: int
     registered_at_ms: int
     fingerprint: str = ""
-    identities: Mapping[str, OidcClaims] = {}
+    identities: Mapping[str, ProvenIdentity] = {}
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +185,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     updated_at_ms: int
 
     @property
-    def identities(self) -> Mapping[str, OidcClaims]:
+    def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}

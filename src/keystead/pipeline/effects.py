@@ -6,14 +6,15 @@ Pure. Not here: the commit that holds them (`commit`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 import msgspec
 
-from keystead.api.records import User, Wire
+from keystead.api.records import Wire
 from keystead.api.rendering import encode
-from keystead.organizations.attachments import AttachedRow, Attachment, RemovedRow
-from keystead.organizations.kinds.profile import Profile
-from keystead.organizations.lookups import Lookup, lookups, name_lookup
+from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import Outcome
 from keystead.pipeline.authorization import Case
@@ -29,45 +30,54 @@ def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
     """The organization's next version, which this evaluation allowed; None if the outcome leaves it as it is."""
-    if not outcome.changes and not outcome.attachments:
+    attachments = tuple(one for one in outcome.attachments if not isinstance(one, VersionedRow))
+    if not outcome.changes and not attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _found_by(organization, outcome.changes) | _removed_lookups(outcome.attachments)
-    found = _found_by(after, outcome.changes) | _new_lookups(outcome.attachments)
+    known = _record_lookups(organization, outcome.changes) | _removed_lookups(attachments)
+    found = _record_lookups(after, outcome.changes) | _new_lookups(attachments)
     return OrganizationChange(
         after=after,
         changes=outcome.changes,
-        attachments=outcome.attachments,
-        lookups=found - known,
-        forgotten=known - found,
+        attachments=attachments,
+        lookups_added=found - known,
+        lookups_removed=known - found,
     )
 
 
-def founding_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
+def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...]:
+    """Those that are written without a new version of the organization."""
+    return tuple(one for one in attachments if isinstance(one, VersionedRow))
+
+
+def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
     """The organization that the outcome makes."""
-    founded = outcome.founds
-    if founded is None:
+    made = outcome.new_organization
+    if made is None:
         return None
-    changes = tuple(Put(record) for record in records_of(founded.organization))
+    changes = tuple(Put(record) for record in records_of(made.organization))
     return OrganizationChange(
-        after=founded.organization,
+        after=made.organization,
         changes=changes,
-        attachments=founded.attachments,
-        lookups=_found_by(founded.organization, changes) | _new_lookups(founded.attachments),
+        attachments=made.attachments,
+        lookups_added=_record_lookups(made.organization, changes) | _new_lookups(made.attachments),
     )
 
 
-def _found_by(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
-    """The look-ups, in this version of the organization, of the profile and the users that these changes write."""
-    found, users = set[Lookup](), organization.users
+def _record_lookups(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
+    """The look-ups, in this version of the organization, of the records that these changes touch."""
+    found = set[Lookup]()
     for change in changes:
         match change:
-            case Put(Profile()):
-                found.add(name_lookup(organization.profile.name))
-            case Put(User(user_id=user_id)) if user_id in users:
-                found |= lookups(users[user_id])
-            case Remove(kind, user_id) if kind is User and user_id in users:
-                found |= lookups(users[user_id])
+            case Put(record):
+                records = organization.maps[type(record)]
+                id_ = records.id_of(record)
+            case Remove(type_, id_):
+                records = organization.maps[type_]
+            case _:
+                assert_never(change)
+        if id_ in records:
+            found |= records.lookups(records[id_])
     return frozenset(found)
 
 

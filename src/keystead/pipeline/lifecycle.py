@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
-from keystead.api.parameters import OidcClaims
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 from keystead.pipeline.activity import Activity
@@ -45,7 +45,7 @@ class _Request(msgspec.Struct, frozen=True):
 
     @property
     def organization_id(self) -> str:
-        return self.submission.envelope.organization_id
+        return self.submission.organization_id
 
     @property
     def is_vote(self) -> bool:
@@ -93,7 +93,7 @@ class Lifecycle:
         `seen`: the organization as it was read after the request had arrived, to find the caller in it.
         Raises ServiceError if refused, and then nothing is changed.
         """
-        key = submission.envelope.organization_id, submission.fingerprint
+        key = submission.organization_id, submission.fingerprint
         was_here = await self._in_flight.join(key)
         try:
             request = _Request(submission, caller, seen)
@@ -111,7 +111,7 @@ class Lifecycle:
         """The submission with what its tokens, by field, prove now."""
         environment = self._environment
         check_liveness(submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
-        by_token: dict[str, OidcClaims] = {}
+        by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
                 by_token[token] = await self._identities.proven(token, field)

@@ -12,11 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
-from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.sessions.session_tokens import SessionClaims
+from keystead.sessions.verification_tokens import VerificationToken
 
 
 class Clock(Protocol):
@@ -28,7 +30,7 @@ class Clock(Protocol):
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 
-    async def proven(self, token: str, field: str) -> OidcClaims:
+    async def proven(self, token: str, field: str) -> ProvenIdentity:
         """The identity that a token proves now. `field` is where the request has the token.
 
         Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys
@@ -119,6 +121,27 @@ class BundleSigner(msgspec.Struct, frozen=True, rename="camel"):
     composite_public_key: str
 
 
+class PublicInstallationKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The public half of a key of the installation, in the text form in which clients are told of it.
+
+    `public_key`: lower-case hex of 65 bytes, a P-256 point. `composite_public_key`: of 130 bytes, an encryption key
+    and then `public_key`, for clients that want both.
+    """
+
+    name: str
+    use: str
+    public_key: str
+    composite_public_key: str | None = None
+
+
+class CredentialBundle(msgspec.Struct, frozen=True):
+    """A new P-256 API key: its compressed public key in lower-case hex, and the base58check text that only the
+    client opens."""
+
+    public_key: str
+    bundle: str
+
+
 class ClientMessage(msgspec.Struct, frozen=True):
     """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
 
@@ -206,6 +229,22 @@ class Signer(Protocol):
 
         Raises InvalidRequest for a scheme that the key's curve does not have, or a digest of another length.
         """
+        ...
+
+    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+        """The public halves of the installation's keys, which clients have to be told."""
+        ...
+
+    async def sign_session_token(self, claims: SessionClaims) -> str:
+        """The session JWT that states these claims."""
+        ...
+
+    async def sign_verification_token(self, token: VerificationToken) -> str:
+        """The JWT that states what the token does."""
+        ...
+
+    async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
+        """Make an API key whose private half is sealed to the client's P-256 key `target` (65 bytes, a point)."""
         ...
 
     async def bundle_signer(self) -> BundleSigner:

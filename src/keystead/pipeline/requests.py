@@ -17,7 +17,8 @@ from msgspec import Meta
 from keystead.api.decoding import decoder, plain, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.parameters import RequestStruct
+from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.activity import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
@@ -43,16 +44,19 @@ class Liveness(msgspec.Struct, frozen=True):
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A decoded submission; `intent` is as it was sent, in its own version.
 
-    `identities` are what its ID tokens prove, by field, once they are verified.
+    `organization_id` is the organization that it changes: the one that the body names, or the sub-organization of
+    that one in which the submitter was found. `identities` are what its ID tokens prove, by field, once they are
+    verified.
     """
 
+    organization_id: str
     operation: ActivityOperation
     version: IntentVersion
     envelope: Envelope[Any]
     intent: RequestStruct
     request: bytes
     fingerprint: str
-    identities: Mapping[str, OidcClaims] = {}
+    identities: Mapping[str, ProvenIdentity] = {}
 
     def oidc_tokens(self) -> Mapping[str, str]:
         """The ID tokens in the intent, by field."""
@@ -84,6 +88,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     if read is None:
         refuse_repeated_members(body)
     return Submission(
+        organization_id=envelope.organization_id,
         operation=operation,
         version=version,
         envelope=envelope,

@@ -35,12 +35,14 @@ from keystead.server.cors import CorsPolicy
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
-from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
+from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
 
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
 _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
+
+_CACHEABLE: Final = frozenset({"/installation-keys"})
 
 LARGE_ANSWER: Final = 200
 """An answer of more records is rendered in a thread: the event loop goes on meanwhile."""
@@ -63,6 +65,7 @@ class Application:
             "/healthz": service.healthz,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
+            "/installation-keys": OncePerSecond(service.installation_keys).answer,
             "/bundle-signer": OncePerSecond(service.bundle_signer).answer,
         }
 
@@ -107,6 +110,7 @@ class Application:
             # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
             *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", line.request_id.encode()),
+            *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
             *self._cors.headers(origin),
         ]
         if is_logged and self._settings.log_requests:
@@ -173,8 +177,8 @@ class Application:
         activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            fail_closed = self._settings.deny_policies_fail_closed
-            warn_of_unsafe_policies(activity, now, line.request_id, fail_closed=fail_closed)
+            settings = service.environment.rules.authorization
+            await log_policy_warnings(activity, now, line.request_id, settings)
         reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))

@@ -26,10 +26,10 @@ from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.lookups import lookups
+from keystead.organizations.lookups import user_lookups
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.ports import AccountRequest
-from keystead.server.service import MODE
+from keystead.server.opening import MODE
 from keystead.signer.local import LocalSigner
 from keystead.signer.master_keys import Master
 from keystead.storage.base import DatabaseStore
@@ -132,13 +132,13 @@ async def bootstrap(
         attachments.append(SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic))
         attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
     organization = from_records(organization_id, Version(1, new_id()), records)
-    written = await store.found(
+    written = await store.bootstrap(
         organization,
         attachments,
-        lookups(user),
+        user_lookups(user),
         {
             MODE: mode.encode(),
-            **{name: encode(value) for name, value in msgspec.structs.asdict(signer.new_server_keys()).items()},
+            **{name: encode(value) for name, value in signer.new_installation_keys().values().items()},
         },
     )
     return Bootstrapped(organization=organization, user=user, accounts=tuple(accounts)) if written else None

@@ -27,6 +27,7 @@ from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.organization import Put, Version, apply
 from keystead.pipeline.ports import Sealed
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.signer.installation_keys import INSTALLATION_KEYS, MASTER_KEY_CHECK, PROOF_KEY
 from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.resealing import Resealer
 from keystead.storage.base import DatabaseStore
@@ -43,11 +44,11 @@ class RotationRefused(Exception):
 
 
 class Progress(msgspec.Struct):
-    """`seen` data keys, of which `resealed` were sealed anew; `server_keys` of the installation likewise."""
+    """`seen` data keys, of which `resealed` were sealed anew; how many values of the installation were."""
 
     seen: int = 0
     resealed: int = 0
-    server_keys: int = 0
+    installation_values: int = 0
 
 
 async def rotate_master(
@@ -68,11 +69,12 @@ async def rotate_master(
         raise RotationRefused(f"both master keys are the same, {new.key_id}")
     rotation = _Rotation(store, Resealer(old, new), new_id, report)
     await rotation.check()
-    await rotation.replace_server_key("proof_key")
+    await rotation.replace_instance_value(PROOF_KEY.name)
     for _ in range(_PASSES_MAX):
         if not await rotation.replace_data_keys():
-            await rotation.replace_server_key("bundle_key")
-            await rotation.replace_server_key("master_key_check")
+            for key in INSTALLATION_KEYS:
+                await rotation.replace_instance_value(key.name)
+            await rotation.replace_instance_value(MASTER_KEY_CHECK)
             return rotation.progress
     raise RotationRefused(
         "a server still seals under the old master key: restart it with the new one, then run this command again"
@@ -96,7 +98,7 @@ class _Rotation:
     async def check(self) -> None:
         """Raises RotationRefused unless one of the keys is this installation's."""
         try:
-            self._resealer.check("master_key_check", _sealed(await self._stored("master_key_check")))
+            self._resealer.check(MASTER_KEY_CHECK, _sealed(await self._stored(MASTER_KEY_CHECK)))
         except SealBroken as broken:
             raise RotationRefused(f"neither is the master key of this installation: {broken}") from None
 
@@ -143,7 +145,7 @@ class _Rotation:
                     after=apply(organization, [change], version),
                     changes=(change,),
                     attachments=(),
-                    lookups=frozenset(),
+                    lookups_added=frozenset(),
                 ),
             )
             if await self._store.commit(commit) is CommitOutcome.COMMITTED:
@@ -153,15 +155,15 @@ class _Rotation:
             f"organization {organization_id} changed {_ATTEMPTS} times meanwhile: run this command again"
         )
 
-    async def replace_server_key(self, name: str) -> None:
-        """`name` is a field of ServerKeys."""
+    async def replace_instance_value(self, name: str) -> None:
+        """`name` is one in SEALED_VALUES."""
         while not self._resealer.is_current(sealed := _sealed(stored := await self._stored(name))):
             try:
-                resealed = self._resealer.server_key(name, sealed)
+                resealed = self._resealer.instance_value(name, sealed)
             except SealBroken as broken:
                 raise RotationRefused(f"{broken}; the check value stays") from None
             if await self._store.replace_instance_value(name, stored, encode(resealed)):
-                self.progress.server_keys += 1
+                self.progress.installation_values += 1
 
     async def _stored(self, name: str) -> bytes:
         value = await self._store.instance_value(name)

@@ -19,7 +19,8 @@ from keystead.server.connection import Answer, HttpConnection
 from keystead.server.connections import ConnectionLimits, Connections
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
-from keystead.server.service import Service, open_checked
+from keystead.server.opening import open_checked
+from keystead.server.service import Service
 from keystead.server.settings import Settings
 
 SWITCH_INTERVAL_S = 0.001

@@ -17,8 +17,8 @@ from typing import Final
 
 from keystead.server import logs
 from keystead.server.logs import logger
+from keystead.server.opening import NotReady
 from keystead.server.run import serve_here
-from keystead.server.service import NotReady
 from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
 from keystead.signer.connector import inherited

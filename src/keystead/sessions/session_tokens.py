@@ -7,13 +7,17 @@ API key that is the session (`operations`), the private key that signs (`signer`
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from keystead.sessions import compact_jwt
 
 READ_WRITE = "SESSION_TYPE_READ_WRITE"
 """The `session_type` of a session without a profile. With a profile it is the profile's name."""
+
+_Short = Annotated[str, Meta(max_length=256)]
 
 _HEADER = {"alg": "ES256", "typ": "JWT"}
 
@@ -21,18 +25,18 @@ _HEADER = {"alg": "ES256", "typ": "JWT"}
 class SessionProfileClaims(msgspec.Struct, frozen=True, kw_only=True):
     """What a token says of the session profile: its id, its name, and its scope in the policy language."""
 
-    session_profile_id: str
-    name: str
-    scope: str
+    session_profile_id: _Short
+    name: _Short
+    scope: Annotated[str, Meta(max_length=16_384)]
 
 
 class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
     """`expires_at_s`: seconds since the epoch. `public_key`: compressed P-256 in lower-case hex, 66 digits."""
 
-    expires_at_s: int
-    public_key: str
-    user_id: str
-    organization_id: str
+    expires_at_s: Annotated[int, Meta(ge=0, le=253_402_300_799)]
+    public_key: _Short
+    user_id: _Short
+    organization_id: _Short
     profile: SessionProfileClaims | None = None
 
 

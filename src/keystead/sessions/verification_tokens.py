@@ -7,9 +7,10 @@ Here: writing the text to sign, and verifying a token that a caller presents. No
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from keystead.sessions import compact_jwt
 from keystead.sessions.compact_jwt import MalformedToken, read_compact
@@ -18,6 +19,8 @@ from keystead.sessions.p256_signatures import is_signed_by
 OtpType = Literal["OTP_TYPE_EMAIL", "OTP_TYPE_SMS"]
 
 TOKEN_CHARACTERS_MAX = 4096
+
+_Short = Annotated[str, Meta(max_length=512)]
 
 _HEADER = {"typ": "JWT", "alg": "ES256"}
 
@@ -29,12 +32,12 @@ class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
     the older VERIFY_OTP was asked without a key. `organization_id`: the organization that issued it.
     """
 
-    id: str
-    organization_id: str
+    id: _Short
+    organization_id: _Short
     otp_type: OtpType
-    contact: str
-    expires_at_ms: int
-    public_key: str | None
+    contact: _Short
+    expires_at_ms: Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
+    public_key: _Short | None
 
 
 class InvalidVerificationToken(Exception):

@@ -20,8 +20,8 @@ from keystead.api.errors import Unavailable
 from keystead.pipeline.ports import Signer
 from keystead.signer.connector import connect
 from keystead.signer.frame_batch import FrameBatch
+from keystead.signer.installation_keys import SealedInstallationKeys
 from keystead.signer.rpc import Answer, BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
-from keystead.signer.server_keys import ServerKeys
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, including the time until a signer that died is there again."""
@@ -116,13 +116,13 @@ def _time_out(result: asyncio.Future[Any]) -> None:
 class Channel:
     """Connections to the signer, one at a time, made anew when one ends. Belongs to one event loop.
 
-    `connector`: the inherited end (`signer.connector`). Each connection presents `server_keys` first, the
+    `connector`: the inherited end (`signer.connector`). Each connection presents `sealed` first, the
     installation's sealed values.
     """
 
-    def __init__(self, connector: socket.socket, server_keys: ServerKeys) -> None:
+    def __init__(self, connector: socket.socket, sealed: SealedInstallationKeys) -> None:
         self._connector = connector
-        self._server_keys = server_keys
+        self._sealed = sealed
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._unlock = calls()["unlock"]
@@ -178,7 +178,7 @@ class Channel:
         stream = connect(self._connector)
         transport, connection = await loop.create_unix_connection(Connection, sock=stream)
         try:
-            await connection.ask(self._unlock, self._unlock.parameters(self._server_keys), deadline)
+            await connection.ask(self._unlock, self._unlock.parameters(self._sealed), deadline)
         except BaseException:
             transport.close()
             raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
@@ -16,7 +17,7 @@ from keystead.api.errors import Internal, Unavailable
 from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.keys.bundles import BundleKey
+from keystead.keys.bundles import BundleKey, new_credential
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
 from keystead.keys.importing import new_target, open_message, read_phrase, read_private_key
@@ -34,38 +35,44 @@ from keystead.keys.material import (
 )
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.proof_key import ProofKey
-from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, Purpose, SealBroken, SealContext
+from keystead.keys.public_keys import public_key
+from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, SealBroken
 from keystead.keys.signatures import SignatureUnverified, signatures
 from keystead.keys.steps import Steps, complete
+from keystead.keys.token_signatures import TokenSigningKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
     BundleSigner,
     ClientMessage,
+    CredentialBundle,
     DerivedAccount,
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
     NewPrivateKey,
     NewWallet,
+    PublicInstallationKey,
     Sealed,
     SigningKey,
     WalletKey,
 )
+from keystead.sessions.session_tokens import SessionClaims
+from keystead.sessions.verification_tokens import VerificationToken
 from keystead.signer.fair_queue import FairQueue
-from keystead.signer.server_keys import ServerKeys, WrongMasterKey
+from keystead.signer.installation_keys import (
+    BUNDLE_KEY,
+    CHECK_CONTEXT,
+    INSTALLATION_KEYS,
+    PROOF_KEY,
+    SESSION_KEY,
+    VERIFICATION_KEY,
+    InstallationKey,
+    SealedInstallationKeys,
+    WrongMasterKey,
+)
 
-PROOF_KEY_CONTEXT = SealContext(Purpose.PROOF_KEY)
-BUNDLE_KEY_CONTEXT = SealContext(Purpose.BUNDLE_KEY)
-CHECK_CONTEXT = SealContext(Purpose.CHECK)
 _CHECK_TEXT = b"keystead"
-
-SERVER_KEY_CONTEXTS: Final[Mapping[str, SealContext]] = {
-    "proof_key": PROOF_KEY_CONTEXT,
-    "bundle_key": BUNDLE_KEY_CONTEXT,
-    "master_key_check": CHECK_CONTEXT,
-}
-"""By the fields of ServerKeys."""
 
 INLINE_STEPS_MAX: Final = 16
 """Signatures, and segments of a path, up to which a call to sign is not worth a turn in the queue."""
@@ -74,20 +81,18 @@ INLINE_STEPS_MAX: Final = 16
 class LocalSigner:
     """Implements `pipeline.ports.Signer`.
 
-    `proof_key` comes from `new_proof_key`; without it nothing can be proved. `bundle_key` comes from
-    `new_bundle_key`; without it nothing is exported or imported. `entropy(n)` gives n bytes and is the source of
-    mnemonics and of these two keys; a seeded development server passes its own. Data keys, import targets and
-    nonces always come from the operating system. Long work goes through `queue`; signers that share a process share
-    one.
+    `installation_keys`: by name, as `new_installation_keys` makes them; what needs a key that is not among them is
+    refused. `entropy(n)` gives n bytes and is the source of mnemonics and of these keys; a seeded development
+    server passes its own. Data keys, import targets, credentials and nonces always come from the operating system.
+    Long work goes through `queue`; signers that share a process share one.
 
-    Raises SealBroken if `master_key` does not open the two.
+    Raises SealBroken if `master_key` does not open the installation keys.
     """
 
     def __init__(
         self,
         master_key: Master,
-        proof_key: Sealed | None = None,
-        bundle_key: Sealed | None = None,
+        installation_keys: Mapping[str, Sealed] = MappingProxyType({}),
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
         queue: FairQueue | None = None,
@@ -96,18 +101,36 @@ class LocalSigner:
         self._entropy = entropy
         self._queue = queue or FairQueue()
         self._parents = KnownParents()
-        self._proof_key = None if proof_key is None else ProofKey(master_key.open(proof_key, PROOF_KEY_CONTEXT))
-        self._bundle_key = None
-        if bundle_key is not None:
-            self._bundle_key = BundleKey(master_key.open(bundle_key, BUNDLE_KEY_CONTEXT))
+        opened = {
+            key.name: master_key.open(installation_keys[key.name], key.context)
+            for key in INSTALLATION_KEYS
+            if key.name in installation_keys
+        }
+        self._published = tuple(
+            _published(key, opened[key.name]) for key in INSTALLATION_KEYS if key.name in opened
+        )
+        self._proof_key = ProofKey(opened[PROOF_KEY.name]) if PROOF_KEY.name in opened else None
+        self._bundle_key = BundleKey(opened[BUNDLE_KEY.name]) if BUNDLE_KEY.name in opened else None
+        self._token_keys = {
+            key.name: TokenSigningKey(opened[key.name])
+            for key in (SESSION_KEY, VERIFICATION_KEY)
+            if key.name in opened
+        }
 
     def check_value(self) -> Sealed:
         """A constant sealed under the master key, to be stored beside the data and tested at the next start."""
         return self._master_key.seal(_CHECK_TEXT, CHECK_CONTEXT)
 
-    def new_server_keys(self) -> ServerKeys:
+    def new_installation_keys(self) -> SealedInstallationKeys:
         """What a new installation keeps sealed under this master key."""
-        return ServerKeys(self.check_value(), self.new_proof_key(), self.new_bundle_key())
+        return SealedInstallationKeys(
+            self.check_value(), {key.name: self.new_installation_key(key) for key in INSTALLATION_KEYS}
+        )
+
+    def new_installation_key(self, key: InstallationKey) -> Sealed:
+        """Fresh P-256 scalars, one or two of 32 bytes, sealed under the master key."""
+        scalars = [self._private_key(Curve.P256) for _ in range(2 if key.is_composite else 1)]
+        return self._master_key.seal(b"".join(scalars), key.context)
 
     def opens(self, check: Sealed) -> bool:
         """Whether this master key sealed `check`, and so fits the data stored beside it."""
@@ -115,14 +138,6 @@ class LocalSigner:
             return self._master_key.open(check, CHECK_CONTEXT) == _CHECK_TEXT
         except SealBroken:
             return False
-
-    def new_proof_key(self) -> Sealed:
-        """Two fresh P-256 scalars (encryption, signing; 32 bytes each) sealed under the master key."""
-        return self._master_key.seal(self._two_p256_keys(), PROOF_KEY_CONTEXT)
-
-    def new_bundle_key(self) -> Sealed:
-        """As `new_proof_key`: the key that signs bundles."""
-        return self._master_key.seal(self._two_p256_keys(), BUNDLE_KEY_CONTEXT)
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return self._master_key.seal_data_key(DataKey.generate(), organization_id)
@@ -225,6 +240,21 @@ class LocalSigner:
             self._parents.forget()  # a kept parent may be wrong, and would be wrong the next time, too
             raise Internal(wrong.message) from None
 
+    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+        return self._published
+
+    async def sign_session_token(self, claims: SessionClaims) -> str:
+        """Raises Internal if the server has no session key."""
+        return self._token_key(SESSION_KEY).session_token(claims)
+
+    async def sign_verification_token(self, token: VerificationToken) -> str:
+        """Raises Internal if the server has no verification key."""
+        return self._token_key(VERIFICATION_KEY).verification_token(token)
+
+    async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
+        public_key, bundle = new_credential(target)
+        return CredentialBundle(public_key.hex(), bundle)
+
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""
         key = self._require_bundle_key()
@@ -320,8 +350,10 @@ class LocalSigner:
         except MasterKeyMissing as missing:
             raise Unavailable(f"{missing}; sending the same request again is safe") from None
 
-    def _two_p256_keys(self) -> bytes:
-        return self._private_key(Curve.P256) + self._private_key(Curve.P256)
+    def _token_key(self, key: InstallationKey) -> TokenSigningKey:
+        if key.name not in self._token_keys:
+            raise Internal(f"this server has no key that {key.use}")
+        return self._token_keys[key.name]
 
     def _require_bundle_key(self) -> BundleKey:
         if self._bundle_key is None:
@@ -336,11 +368,24 @@ class LocalSigner:
                 return candidate
 
 
-def open_signer(master_key: Master, server_keys: ServerKeys, queue: FairQueue | None = None) -> LocalSigner:
+def open_signer(master_key: Master, sealed: SealedInstallationKeys, queue: FairQueue | None = None) -> LocalSigner:
     """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
-    if not LocalSigner(master_key).opens(server_keys.master_key_check):
-        raise WrongMasterKey(f"the stored check value is under key {server_keys.master_key_check.key_id!a}")
-    return LocalSigner(master_key, server_keys.proof_key, server_keys.bundle_key, queue=queue)
+    if not LocalSigner(master_key).opens(sealed.master_key_check):
+        raise WrongMasterKey(f"the stored check value is under key {sealed.master_key_check.key_id!a}")
+    return LocalSigner(master_key, sealed.keys, queue=queue)
+
+
+def _published(key: InstallationKey, scalars: bytes) -> PublicInstallationKey:
+    points = [
+        public_key(Curve.P256, scalars[at : at + PRIVATE_KEY_BYTES]).uncompressed or b""
+        for at in range(0, len(scalars), PRIVATE_KEY_BYTES)
+    ]
+    return PublicInstallationKey(
+        name=key.name,
+        use=key.use,
+        public_key=points[-1].hex(),
+        composite_public_key=b"".join(points).hex() if key.is_composite else None,
+    )
 
 
 def _depth(key: SigningKey) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from keystead.keys.sealing import Master, MasterKeys, SealBroken, SealContext, data_key_context
 from keystead.pipeline.ports import Sealed
-from keystead.signer.local import SERVER_KEY_CONTEXTS
+from keystead.signer.installation_keys import SEALED_VALUES
 
 
 class Resealer:
@@ -23,16 +23,16 @@ class Resealer:
         return sealed.key_id in ("", self.new_key_id)
 
     def check(self, name: str, sealed: Sealed) -> None:
-        """Raises SealBroken unless one of the keys opens this value of the server."""
-        self._keys.open(sealed, SERVER_KEY_CONTEXTS[name])
+        """Raises SealBroken unless one of the keys opens this value; `name` is one in SEALED_VALUES."""
+        self._keys.open(sealed, SEALED_VALUES[name])
 
     def data_key(self, sealed: Sealed, organization_id: str) -> Sealed:
         """Raises SealBroken."""
         return self._resealed(sealed, data_key_context(organization_id))
 
-    def server_key(self, name: str, sealed: Sealed) -> Sealed:
-        """`name` is a field of ServerKeys. Raises SealBroken."""
-        return self._resealed(sealed, SERVER_KEY_CONTEXTS[name])
+    def instance_value(self, name: str, sealed: Sealed) -> Sealed:
+        """`name` is one in SEALED_VALUES. Raises SealBroken."""
+        return self._resealed(sealed, SEALED_VALUES[name])
 
     def _resealed(self, sealed: Sealed, context: SealContext) -> Sealed:
         resealed = self._keys.seal(self._keys.open(sealed, context), context)

@@ -18,7 +18,7 @@ from keystead.api import errors
 from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
 from keystead.keys.sealing import MasterKeyMissing, SealBroken
 from keystead.pipeline.ports import Id, Signer
-from keystead.signer.server_keys import ServerKeys, WrongMasterKey
+from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
 
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
 """Above the longest call: a message of the largest request body, or the digests of the largest transaction."""
@@ -29,7 +29,7 @@ LENGTH_BYTES: Final = 4
 class Handshake(Protocol):
     """What a server process asks besides the signer's protocol."""
 
-    async def unlock(self, server_keys: ServerKeys) -> str:
+    async def unlock(self, sealed: SealedInstallationKeys) -> str:
         """Present the installation's sealed values, first on each connection. Returns the sealing master key's id.
 
         Raises WrongMasterKey if no master key opens the check value, SealBroken if none opens the others.

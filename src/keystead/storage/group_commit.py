@@ -1,8 +1,8 @@
 """Group commit: what arrived while the last commit was written is committed next, in one transaction.
 
-Here: the queue of a process and its one writer, which waits for nothing but the commit before (PostgreSQL calls
-such a wait `commit_delay`; there is none here). Not here: the transaction (`sqlite_writer`,
-`postgres_transactions`).
+Here: the queue of a process and its one writer. Before it begins a transaction the writer lets the event loop go on
+while that brings further commits; it waits for no time (as PostgreSQL's `commit_delay` does). Not here: the
+transaction (`sqlite_writer`, `postgres_transactions`).
 """
 
 from __future__ import annotations
@@ -45,10 +45,18 @@ class GroupCommit:
     async def _run(self) -> None:
         try:
             while self._queue:
+                await self._gather()
                 batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_MAX))]
                 self._settle(await self._outcomes(batch))
         finally:
             self._writer = None
+
+    async def _gather(self) -> None:
+        """Wait while every turn of the event loop brings further commits: requests that came together share one."""
+        count = 0
+        while count < len(self._queue) < BATCH_MAX:
+            count = len(self._queue)
+            await asyncio.sleep(0)
 
     async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
         """All together if all of them can succeed; else by organization, and at last one after the other."""

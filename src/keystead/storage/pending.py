@@ -34,7 +34,7 @@ Settled = Sequence[tuple[PendingCommit, CommitOutcome | Exception]]
 
 def pending_commit(commit: Commit) -> PendingCommit:
     """Every value is encoded here, on the event loop's thread."""
-    organizations = tuple(change.after for change in (commit.change, commit.founding) if change is not None)
+    organizations = tuple(change.after for change in (commit.change, commit.new_organization) if change is not None)
     return pending_write(commit.organization_id, of_commit(commit), organizations)
 
 

@@ -19,9 +19,10 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.base import DatabaseStore, unavailable, unwritten
+from keystead.storage.base import DatabaseStore
 from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
+from keystead.storage.errors import unavailable, unwritten
 from keystead.storage.pending import LockRequest
 from keystead.storage.postgres_connections import Connections
 from keystead.storage.postgres_locks import PostgresLocks

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from keystead.api.errors import ServiceError
-from keystead.storage.base import NotMigrated, already_there, unavailable, unwritten
+from keystead.storage.errors import NotMigrated, already_there, unavailable, unwritten
 
 _SERVER_SETTINGS = {
     "application_name": "keystead",

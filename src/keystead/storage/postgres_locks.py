@@ -16,8 +16,8 @@ from typing import Any
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.base import unwritten
 from keystead.storage.batch import merge
+from keystead.storage.errors import unwritten
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.postgres_connections import Connections

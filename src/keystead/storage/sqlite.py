@@ -21,9 +21,10 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import CommitOutcome
-from keystead.storage.base import DatabaseStore, NotMigrated, unavailable
+from keystead.storage.base import DatabaseStore
 from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
+from keystead.storage.errors import NotMigrated, unavailable
 from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from keystead.api.errors import Unavailable
-from keystead.storage.base import NotMigrated, unavailable
+from keystead.storage.errors import NotMigrated, unavailable
 
 _PAGES_UNTIL_CHECKPOINT = 4000
 _LOOK_AGAIN_S = 0.001

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from keystead.api.records import Timestamp
+from keystead.organizations.lookups import Lookup, name_lookup
 from keystead.organizations.record_map import RecordMap
 
 
@@ -33,3 +34,7 @@ class Profiles(RecordMap[Profile], frozen=True):
     word = "profile"
     record = Profile
     id_field = None
+
+    @classmethod
+    def lookups(cls, record: Profile) -> frozenset[Lookup]:
+        return frozenset([name_lookup(record.name)])

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from keystead.api.records import ApiKey, Authenticator, User
 from keystead.organizations.limits import Limit
+from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
 
@@ -76,6 +77,10 @@ class Users(RecordMap[User], frozen=True):
     @classmethod
     def _bytes(cls, record: User) -> int:
         return super()._bytes(record) + _HOLDER_BYTES * (len(record.api_keys) + 2 * len(record.authenticators))
+
+    @classmethod
+    def lookups(cls, record: User) -> frozenset[Lookup]:
+        return user_lookups(record)
 
     def _indexed(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators

@@ -1,0 +1,36 @@
+"""The property tests of the suite, again and again with new seeds.
+
+They hold our decoders against independent readers, the policy engine against a slow evaluator, and the pipeline
+against a model. Here: running them for a while. Not here: the properties, which are tests.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+
+from fuzz.findings import Findings
+
+_PACKAGES = ("primitives", "stamps", "organizations", "chains", "policies", "pipeline", "keys", "sessions")
+
+
+def fuzz_properties(findings: Findings, chance: random.Random, *, until: float) -> None:
+    """Until `until` (`time.monotonic`); a round that has begun is ended. A failure is shrunk by Hypothesis."""
+    folders = [f"tests/{name}" for name in _PACKAGES]
+    while time.monotonic() < until:
+        seed = chance.randrange(2**32)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "fuzz.only_properties",
+            f"--hypothesis-seed={seed}",
+            *folders,
+        ]
+        done = subprocess.run(command, capture_output=True, check=False)
+        findings.tried += 1
+        if done.returncode:
+            findings.add(f"a property does not hold with --hypothesis-seed={seed}", done.stdout + done.stderr)

@@ -1,0 +1,118 @@
+"""Mutated requests to every operation of the catalogue, over HTTP, against a server process.
+
+What must hold: no answer of the 500s but 501; every refusal is JSON in the documented shape and leaves every table
+as it was; no traceback in the log; the server lives. Here: this loop. Not here: mutating (`mutating`), the examples
+(`tests.support.operation_examples`).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from typing import Any
+
+import httpx
+
+from fuzz.findings import Findings
+from fuzz.mutating import mutated_bytes, mutated_json
+from keystead.api.catalogue import Operation
+from keystead.operations import CATALOGUE
+from tests.support.authorization_scenario import new_sub_organization
+from tests.support.callers import Caller, refusal
+from tests.support.databases import TABLES
+from tests.support.operation_examples import example_body
+from tests.support.organization_fixtures import RecordIds, create_records
+from tests.support.servers import Server
+
+REQUESTS_OF_A_TENANT = 300
+"""After so many, a new organization is made: mutations may have left no root user in the last one."""
+
+RECORDED = ("policy_evaluation", "snapshot")
+"""Tables that keep what policies said of a request that was denied."""
+
+_NOT_IMPLEMENTED = 501
+"""A typed refusal of what the public API has and Keystead has not."""
+
+Target = tuple[Operation, str]
+
+
+def fuzz_requests(server: Server, findings: Findings, chance: random.Random, *, until: float, limit: int) -> None:
+    """Until `until` (`time.monotonic`), and for at most `limit` requests."""
+    targets: list[Target] = [
+        (operation, activity_type)
+        for operation in CATALOGUE
+        for activity_type in (getattr(operation, "activity_types", None) or ("",))
+    ]
+    log_at = 0
+    while findings.tried < limit and time.monotonic() < until:
+        tenant = new_sub_organization(server.caller)
+        records = create_records(tenant)
+        chance.shuffle(targets)
+        for target in targets[:REQUESTS_OF_A_TENANT]:
+            if findings.tried >= limit or time.monotonic() >= until:
+                break
+            _try(server, tenant, records, target, findings, chance)
+        log_at = _read_log(server, findings, log_at)
+        if not server.is_ready():
+            findings.add("the server is not ready after a series of requests", b"")
+            return
+
+
+def _try(
+    server: Server, tenant: Caller, records: RecordIds, target: Target, findings: Findings, chance: random.Random
+) -> None:
+    operation, activity_type = target
+    try:
+        valid = example_body(tenant, operation, records, activity_type)
+    except (AssertionError, KeyError):  # an earlier mutation has taken away what the example needs
+        return
+    for _ in range(4):
+        body = _mutated(valid, chance)
+        before = _state(server)
+        findings.tried += 1
+        try:
+            response = tenant.post(operation.path, body)
+        except httpx.TransportError as error:
+            findings.add(f"{operation.name}: no answer: {error!r}", body)
+            continue
+        if response.status_code >= 500 and response.status_code != _NOT_IMPLEMENTED:
+            findings.add(f"{operation.name}: {response.status_code} {response.text[:120]}", body)
+        elif response.status_code != 200:
+            _check_refusal(operation.name, response, body, findings)
+            if _state(server) != before:
+                findings.add(f"{operation.name}: refused with {response.status_code}, yet something changed", body)
+
+
+def _mutated(valid: bytes, chance: random.Random) -> bytes:
+    if chance.random() < 0.2:
+        return mutated_bytes(valid, chance)
+    document: Any = json.loads(valid)
+    # Mutate what the operation reads more often than the envelope.
+    if "parameters" in document and chance.random() < 0.85:
+        document["parameters"] = mutated_json(document["parameters"], chance)
+    else:
+        document = mutated_json(document, chance)
+    return json.dumps(document, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+
+
+def _check_refusal(name: str, response: httpx.Response, body: bytes, findings: Findings) -> None:
+    try:
+        refusal(response)
+    except (AssertionError, KeyError, ValueError) as error:
+        findings.add(f"{name}: a refusal that is not in the documented shape: {error!r}"[:200], body)
+
+
+def _state(server: Server) -> list[tuple[Any, ...]]:
+    """How many rows each table has, and the sum of the versions: nothing is written without a change of these."""
+    database = server.installation.database
+    counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in TABLES if name not in RECORDED)
+    return [*database.rows(f"SELECT {counts}"), *database.rows("SELECT sum(version) FROM organization")]
+
+
+def _read_log(server: Server, findings: Findings, start: int) -> int:
+    text = server.log.read_bytes()[start:]
+    for line in text.splitlines():
+        if b"Traceback" in line:
+            findings.add(f"the log has a traceback: {line[:160]!r}", line)
+    return start + len(text)

@@ -1,0 +1,34 @@
+"""The key that signs tokens: session tokens and verification tokens, each by a key of its own.
+
+Here: the signature. Not here: what a token says (`sessions`), where the key is stored.
+"""
+
+from __future__ import annotations
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from keystead.sessions import compact_jwt
+from keystead.sessions.session_tokens import SessionClaims, session_message, session_signing_input
+from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
+
+
+class TokenSigningKey:
+    """A P-256 key that signs tokens. `scalar`: 32 bytes. Raises ValueError unless it is a private key."""
+
+    def __init__(self, scalar: bytes) -> None:
+        self._key = ec.derive_private_key(int.from_bytes(scalar), ec.SECP256R1())
+
+    def session_token(self, claims: SessionClaims) -> str:
+        text = session_signing_input(claims)
+        return compact_jwt.with_signature(text, self._signature(session_message(text)))
+
+    def verification_token(self, token: VerificationToken) -> str:
+        text = verification_signing_input(token)
+        return compact_jwt.with_signature(text, self._signature(text))
+
+    def _signature(self, message: bytes) -> bytes:
+        """r and s over SHA-256 of the message, 32 bytes each."""
+        r, s = decode_dss_signature(self._key.sign(message, ec.ECDSA(hashes.SHA256())))
+        return r.to_bytes(32) + s.to_bytes(32)

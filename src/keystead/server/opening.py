@@ -1,0 +1,140 @@
+"""Opening an installation: its database and its signer, if these settings may run it.
+
+Here: what must hold before a server may start. Not here: the running server (`service`), making the first
+organization (`bootstrap`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from keystead.api.errors import Unavailable
+from keystead.pipeline.ports import Identities, Sealed, Signer
+from keystead.server.issuers import identities_of
+from keystead.server.master_keys import master_key_sources
+from keystead.server.settings import Settings, SettingsError
+from keystead.signer.client import Channel, remote_signer
+from keystead.signer.installation_keys import (
+    MASTER_KEY_CHECK,
+    SEALED_VALUES,
+    SealedInstallationKeys,
+    WrongMasterKey,
+)
+from keystead.signer.local import open_signer
+from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
+from keystead.storage.base import DatabaseStore
+from keystead.storage.cache import CacheLimits
+from keystead.storage.migrations import is_current
+from keystead.storage.open import open_store, sqlite_path
+
+MODE = "mode"
+"""Name of the instance value that says which command made the installation: dev or serve. The other instance values
+are sealed under the master key (`signer.installation_keys`)."""
+
+
+class NotReady(Exception):
+    """Why this server may not start, in one line for the operator."""
+
+
+class SystemClock:
+    """Implements `pipeline.ports.Clock`."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """The store, the signer, the accepted ID tokens; the channel if the signer is a process of its own."""
+
+    store: DatabaseStore
+    signer: Signer
+    identities: Identities
+    channel: Channel | None
+
+    async def close(self) -> None:
+        """Finish what has been handed in, then close the database."""
+        await self.store.close()
+        if self.channel is not None:
+            self.channel.close()
+
+
+async def open_checked(settings: Settings, connector: socket.socket | None = None) -> Opened:
+    """The store and the signer, if the installation is one that these settings may run.
+
+    The signer is the process that `connector` leads to; without one, it is in this process. Raises NotReady: no
+    database, a database that is not migrated or not initialised, data of the other mode, a master key that does not
+    open the data, a malformed list of issuers.
+    """
+    with _as_not_ready():
+        identities = identities_of(settings, SystemClock())
+    try:
+        file = sqlite_path(settings.database_url)
+        if file is not None and not file.exists():
+            raise NotReady(f"there is no database file {file}: run keystead init")
+        store = await open_store(
+            settings.database_url,
+            cache_limits=CacheLimits(
+                organizations_max=settings.organizations_cached, bytes_max=settings.organization_bytes_cached
+            ),
+        )
+    except ValueError as refused:
+        raise NotReady(str(refused)) from None
+    try:
+        sealed = await _sealed_keys(store, settings.mode)
+        if connector is None:
+            with _as_not_ready():
+                return Opened(
+                    store,
+                    open_signer(open_master_keys(master_key_sources(settings)), sealed),
+                    identities,
+                    None,
+                )
+        channel = Channel(connector, sealed)
+        with _as_not_ready():
+            await channel.open()
+        return Opened(store, remote_signer(channel), identities, channel)
+    except Unavailable as refused:
+        await store.close()
+        raise NotReady(refused.message.partition(";")[0]) from None
+    except BaseException:
+        await store.close()
+        raise
+
+
+async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
+    """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
+    if not await is_current(store):
+        raise NotReady("the database is not migrated to this version: run keystead init")
+    made_by = await store.instance_value(MODE)
+    stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
+    if made_by is None or None in stored.values():
+        raise NotReady("the database holds no organization yet: run keystead init")
+    if made_by.decode() != mode:
+        raise NotReady(
+            f"this data was made by keystead {made_by.decode()} and is refused by keystead {mode}: development "
+            "keys and production keys are kept apart"
+        )
+    sealed = {name: msgspec.json.decode(value or b"", type=Sealed) for name, value in stored.items()}
+    return SealedInstallationKeys(sealed.pop(MASTER_KEY_CHECK), sealed)
+
+
+@contextlib.contextmanager
+def _as_not_ready() -> Iterator[None]:
+    """Turns what keeps a server from starting into NotReady."""
+    try:
+        yield
+    except (SettingsError, MasterKeyError) as refused:
+        raise NotReady(str(refused)) from None
+    except WrongMasterKey:
+        raise NotReady(
+            "the master key does not open the stored data: it is another installation's key, or not in use yet"
+        ) from None
+    except MasterKeyMissing as missing:
+        raise NotReady(f"{missing}: the master key is being changed, start this server with both keys") from None
+    except SealBroken as broken:
+        raise NotReady(f"a stored key of the server is damaged: {broken}") from None

@@ -1,0 +1,81 @@
+"""The keys of the installation itself: which there are, and the values that it keeps sealed under its master key.
+
+Here: the table that making, sealing anew and publishing these keys follow. Not here: using a key (`local`), where
+the sealed values are stored (`server`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from keystead.keys.sealing import Purpose, SealBroken, SealContext
+from keystead.pipeline.ports import Id, Sealed
+
+
+class InstallationKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A P-256 key of the installation.
+
+    `name` is its instance value in the database, and its name where it is published with its `use`. `is_composite`:
+    two keys in one value, the encryption key and then the signing key, because some clients want to be told both.
+    """
+
+    name: str
+    purpose: Purpose
+    use: str
+    is_composite: bool = False
+
+    @property
+    def context(self) -> SealContext:
+        return SealContext(self.purpose)
+
+
+PROOF_KEY: Final = InstallationKey(
+    name="proof_key", purpose=Purpose.PROOF_KEY, use="signs app proofs", is_composite=True
+)
+BUNDLE_KEY: Final = InstallationKey(
+    name="bundle_key", purpose=Purpose.BUNDLE_KEY, use="signs export and import bundles", is_composite=True
+)
+SESSION_KEY: Final = InstallationKey(
+    name="session_key", purpose=Purpose.SESSION_KEY, use="signs session tokens of logins"
+)
+VERIFICATION_KEY: Final = InstallationKey(
+    name="verification_key",
+    purpose=Purpose.VERIFICATION_KEY,
+    use="signs verification tokens and the bundles that one-time codes are encrypted to",
+)
+CLIENT_SECRET_KEY: Final = InstallationKey(
+    name="client_secret_key", purpose=Purpose.CLIENT_SECRET_KEY, use="OAuth2 client secrets are encrypted to it"
+)
+
+INSTALLATION_KEYS: Final = (PROOF_KEY, BUNDLE_KEY, SESSION_KEY, VERIFICATION_KEY, CLIENT_SECRET_KEY)
+"""Every key of an installation. A new one is added here; what uses it is in `local`."""
+
+MASTER_KEY_CHECK: Final = "master_key_check"
+"""The instance value that tests a master key: a constant, sealed."""
+
+CHECK_CONTEXT: Final = SealContext(Purpose.CHECK)
+
+SEALED_VALUES: Final[Mapping[str, SealContext]] = {
+    **{key.name: key.context for key in INSTALLATION_KEYS},
+    MASTER_KEY_CHECK: CHECK_CONTEXT,
+}
+"""Every instance value that the master key seals, by name."""
+
+
+class SealedInstallationKeys(msgspec.Struct, frozen=True):
+    """What an installation keeps sealed: the check value, and its keys by name."""
+
+    master_key_check: Sealed
+    keys: Annotated[dict[Id, Sealed], Meta(max_length=100)]
+
+    def values(self) -> dict[str, Sealed]:
+        """By the names in SEALED_VALUES."""
+        return {**self.keys, MASTER_KEY_CHECK: self.master_key_check}
+
+
+class WrongMasterKey(SealBroken):
+    """The master key is not the one under which the installation's values are sealed."""

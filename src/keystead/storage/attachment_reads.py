@@ -1,0 +1,156 @@
+"""Reads of what belongs to an organization and has a table of its own: contract interfaces, accounts, secrets.
+
+Here: these reads, for both databases. Not here: running a statement (`sqlite`, `postgres`), the SQL (`sql`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from keystead.api.records import WalletAccount
+from keystead.chains.addresses.stored_forms import possible_forms
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.outgoing_messages import EmailEvent
+from keystead.pipeline.store import Page
+from keystead.storage import rows
+from keystead.storage.statements import Reads, Statement
+
+LOWEST, HIGHEST = "", "~"
+"""Cursors below and above every id, which is a UUID."""
+
+
+class AttachmentReads(ABC):
+    """Every method raises Unavailable while the database does not answer."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+
+    @abstractmethod
+    async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """Run a statement that reads."""
+
+    @abstractmethod
+    def _listed(self, values: Sequence[str]) -> Any:
+        """The values as one argument of a statement."""
+
+    async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
+        return await self._rows(statement, statement.arguments(values))
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        found = await self._select(self._reads.interface_texts, organization_id=organization_id)
+        return {interface_id: text.decode() for interface_id, text in found}
+
+    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
+        found = await self._select(
+            self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
+        )
+        return str(found[0][0], "utf-8") if found else None
+
+    async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
+        found = await self._select(
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
+        )
+        return {interface_id: text.decode() for interface_id, text in found}
+
+    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        found = await self._accounts_with_address(organization_id, address)
+        return min((stored for stored, _ in found), key=_account_id, default=None)
+
+    async def _accounts_with_address(self, organization_id: str, address: str) -> list[tuple[StoredAccount, str]]:
+        """With their normalized paths."""
+        found = await self._select(
+            self._reads.accounts_with_address,
+            organization_id=organization_id,
+            addresses=self._listed(possible_forms(address)),
+        )
+        return [(rows.stored_account_from(row), row[2]) for row in found]
+
+    async def accounts_at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_at,
+            organization_id=organization_id,
+            wallet_id=wallet_id,
+            paths=self._listed(normalized_paths),
+        )
+        return [rows.stored_account_from(row) for row in found]
+
+    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_called, organization_id=organization_id, names=self._listed(names)
+        )
+        return [rows.stored_account_from(row) for row in found]
+
+    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        found = await self._select(
+            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._listed(account_ids)
+        )
+        return [rows.stored_account_from(row) for row in found]
+
+    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
+        found = await self._select(
+            self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose
+        )
+        return Sealed(*found[0]) if found else None
+
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
+        found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
+        return rows.one_time_code_from(found[0]) if found else None
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
+        return rows.code_count_from(found[0]) if found else None
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        pages = self._reads.email_events
+        found = await self._select(
+            pages.above if page.before else pages.below,
+            organization_id=organization_id,
+            recipient=recipient.lower(),
+            event_type=event_type,
+            cursor=page.before or page.after or HIGHEST,
+            limit=page.limit,
+        )
+        return [rows.email_event_from(row) for row in found]
+
+    async def wallet_accounts(
+        self, organization_id: str, wallet_id: str | None, page: Page
+    ) -> list[WalletAccount] | None:
+        place = {"organization_id": organization_id}
+        if wallet_id is not None:
+            place["wallet_id"] = wallet_id
+        cursor = page.before or page.after
+        if cursor is not None:
+            question = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
+            if not await self._select(question, id=cursor, **place):
+                return None
+        pages = self._reads.accounts if wallet_id is None else self._reads.accounts_of_wallet
+        statement = pages.below if page.before else pages.above
+        found = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **place)
+        accounts = [rows.account_from(row) for row in found]
+        return accounts[::-1] if page.before else accounts
+
+    async def wallet_account(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        if address is not None:
+            fitting = [
+                stored
+                for stored, normalized_path in await self._accounts_with_address(organization_id, address)
+                if stored.account.wallet_id == wallet_id and path in (None, normalized_path)
+            ]
+        else:
+            assert path is not None, "an account is found by its address, its path, or both"
+            fitting = await self.accounts_at(organization_id, wallet_id, [path])
+        return min(fitting, key=_account_id).account if fitting else None
+
+
+def _account_id(stored: StoredAccount) -> str:
+    return stored.account.wallet_account_id

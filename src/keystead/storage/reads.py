@@ -1,0 +1,128 @@
+"""Reads of activities, of sub-organizations and of the instance.
+
+Here: these reads, for both databases. Not here: organizations themselves (`cache`), what has a table of its own
+(`attachment_reads`), the SQL (`sql`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Evaluation
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.lookups import LookupKind, possible_values
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.store import Page
+from keystead.storage import rows
+from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
+from keystead.storage.errors import NotMigrated
+
+
+class DatabaseReads(AttachmentReads):
+    """Every method raises Unavailable while the database does not answer."""
+
+    # Activities.
+
+    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+        found = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
+        return rows.activities_from(found)[0] if found else None
+
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+        found = await self._select(
+            self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
+        )
+        return rows.activities_from(found)[0] if found else None
+
+    async def activities(
+        self,
+        organization_id: str,
+        statuses: Sequence[ActivityStatus],
+        types: Sequence[str],
+        page: Page,
+    ) -> list[Activity] | None:
+        cursor = page.before or page.after
+        if cursor is not None and not await self._select(
+            self._reads.has_activity, organization_id=organization_id, id=cursor
+        ):
+            return None
+        if types:
+            pages = self._reads.activities_by_type_and_status
+        else:
+            pages = self._reads.activities_by_status if statuses else self._reads.activities
+        found = await self._select(
+            pages.above if page.before else pages.below,
+            organization_id=organization_id,
+            statuses=self._listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
+            types=self._listed(list(dict.fromkeys(types))),
+            cursor=cursor or HIGHEST,
+            limit=page.limit,
+        )
+        return rows.activities_from(found)
+
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        found = await self._select(
+            self._reads.evaluations, organization_id=organization_id, activity_id=activity_id
+        )
+        return [rows.evaluation_from(row) for row in found]
+
+    # Sub-organizations.
+
+    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        found = await self._select(
+            self._reads.held_by_siblings,
+            parent_id=parent_id,
+            organization_id=organization_id,
+            kind=kind.value,
+            values=self._listed(values),
+        )
+        return [value for (value,) in found]
+
+    async def suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str] | None:
+        cursor = page.before or page.after
+        # Any of the parent's will do: by when the next page is asked for, the value may have led elsewhere.
+        if cursor is not None and not await self._select(
+            self._reads.has_suborganization, parent_id=parent_id, id=cursor
+        ):
+            return None
+        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_with_value
+        statement = pages.below if page.before else pages.above
+        place = {"parent_id": parent_id, "cursor": cursor or LOWEST, "limit": page.limit}
+        if found_by is None:
+            found = {row[0] for row in await self._select(statement, **place)}
+        else:
+            kind, asked = found_by
+            found = {
+                row[0]
+                for value in possible_values(kind, asked)
+                for row in await self._select(statement, kind=kind.value, value=value, **place)
+            }
+        ids = sorted(found)
+        return ids[-page.limit :] if page.before else ids[: page.limit]
+
+    # The instance.
+
+    async def instance_value(self, name: str) -> bytes | None:
+        """A value of the whole instance, written when it was made; None for a name without a value."""
+        found = await self._select(self._reads.instance_value, name=name)
+        return found[0][0] if found else None
+
+    async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
+        """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
+        found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
+        return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
+
+    async def schema_version(self) -> int:
+        """The number of the last migration that the tables had; 0 if there are no tables."""
+        try:
+            found = await self._select(self._reads.schema_version)
+        except NotMigrated:
+            return 0
+        return int(found[0][0]) if found else 0

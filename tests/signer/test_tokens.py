@@ -1,0 +1,88 @@
+"""The signer's tokens and credential bundles: what it signs verifies under the keys that it publishes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from keystead.api.errors import Internal
+from keystead.keys.sealing import MasterKey
+from keystead.sessions.compact_jwt import read_compact
+from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.session_tokens import SessionClaims, session_message
+from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
+from keystead.signer.installation_keys import (
+    BUNDLE_KEY,
+    INSTALLATION_KEYS,
+    PROOF_KEY,
+    SESSION_KEY,
+    VERIFICATION_KEY,
+)
+from keystead.signer.local import LocalSigner, open_signer
+from tests.support import bundles
+
+MASTER = MasterKey.generate()
+SIGNER = open_signer(MASTER, LocalSigner(MASTER).new_installation_keys())
+PUBLISHED = {key.name: key for key in asyncio.run(SIGNER.installation_keys())}
+
+CLAIMS = SessionClaims(
+    expires_at_s=1_900_000_000, public_key="02" + "ab" * 32, user_id="user", organization_id="organization"
+)
+TOKEN = VerificationToken(
+    id="token",
+    organization_id="organization",
+    otp_type="OTP_TYPE_EMAIL",
+    contact="a@example.com",
+    expires_at_ms=1_900_000_000_000,
+    public_key="02" + "ab" * 32,
+)
+
+
+def point(name: str) -> bytes:
+    return bytes.fromhex(PUBLISHED[name].public_key)
+
+
+def test_every_key_is_published_with_its_use() -> None:
+    assert list(PUBLISHED) == [key.name for key in INSTALLATION_KEYS]
+    assert len({key.public_key for key in PUBLISHED.values()}) == len(PUBLISHED)
+    for key in PUBLISHED.values():
+        assert (len(key.public_key), key.public_key[:2], bool(key.use)) == (130, "04", True)
+        assert (key.composite_public_key is not None) == (key.name in (PROOF_KEY.name, BUNDLE_KEY.name))
+    told = asyncio.run(SIGNER.bundle_signer())
+    bundle_key = PUBLISHED[BUNDLE_KEY.name]
+    assert (bundle_key.public_key, bundle_key.composite_public_key) == (
+        told.signing_public_key,
+        told.composite_public_key,
+    )
+
+
+def test_a_session_token_verifies_under_the_session_key_alone() -> None:
+    token = read_compact(asyncio.run(SIGNER.sign_session_token(CLAIMS)), characters_max=2000)
+    message = session_message(token.signing_input)
+    assert is_signed_by(point(SESSION_KEY.name), token.signature, message)
+    assert not is_signed_by(point(SESSION_KEY.name), token.signature, token.signing_input)
+    assert not is_signed_by(point(VERIFICATION_KEY.name), token.signature, message)
+
+
+def test_a_verification_token_reads_back() -> None:
+    text = asyncio.run(SIGNER.sign_verification_token(TOKEN))
+    assert read_verification_token(text, point(VERIFICATION_KEY.name), now_ms=0) == TOKEN
+
+
+def test_a_credential_bundle_holds_the_private_half() -> None:
+    client = bundles.fresh()
+    made = asyncio.run(SIGNER.new_credential_bundle(bundles.point(client)))
+    assert bundles.compressed(bundles.credential(made.bundle, client)).hex() == made.public_key
+    again = asyncio.run(SIGNER.new_credential_bundle(bundles.point(client)))
+    assert again.public_key != made.public_key
+
+
+@pytest.mark.parametrize("key", [SESSION_KEY, VERIFICATION_KEY])
+def test_without_the_key(key: object) -> None:
+    bare = LocalSigner(MASTER)
+    with pytest.raises(Internal, match="this server has no key that signs"):
+        if key is SESSION_KEY:
+            asyncio.run(bare.sign_session_token(CLAIMS))
+        else:
+            asyncio.run(bare.sign_verification_token(TOKEN))
