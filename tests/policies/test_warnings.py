@@ -18,7 +18,7 @@ from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import is_settled_by_type
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.survey import Survey
-from keystead.policies.linting.warnings import DENY_RAW_PAYLOADS, WarningCode, policy_warnings
+from keystead.policies.linting.warnings import DENY_RAW_PAYLOADS, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.resources import SUBJECTS
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
@@ -39,20 +39,19 @@ def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") 
     )
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN, DEFAULTS = Known(), ServerSettings()
 
 
 def warned(
-    *policies: Policy, known: Known = NOTHING_KNOWN, fails_closed: bool = False, refuses_raw_payloads: bool = False
+    *policies: Policy, known: Known = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
 ) -> list[tuple[WarningCode, str]]:
-    steps = policy_warnings(policies, known, fails_closed=fails_closed, refuses_raw_payloads=refuses_raw_payloads)
-    found = [each for step in steps for each in step]
+    found = [each for step in policy_warnings(policies, known, settings) for each in step]
     return [(each.code, each.message) for each in found]
 
 
 def unsafe_denials(denial: Policy, *, fails_closed: bool = False) -> list[str]:
     """The warnings about a policy that denies nothing."""
-    found = warned(denial, fails_closed=fails_closed)
+    found = warned(denial, settings=ServerSettings(fails_closed=fails_closed))
     return [message for code, message in found if code is WarningCode.DENIES_NOTHING]
 
 
@@ -440,10 +439,21 @@ def test_a_way_past_a_policy_that_another_denies() -> None:
 
 
 def test_a_server_that_refuses_raw_payloads() -> None:
-    assert warned(policy(BITCOIN + "bitcoin.tx.fee > 5"), refuses_raw_payloads=True) == []
+    assert warned(policy(BITCOIN + "bitcoin.tx.fee > 5"), settings=ServerSettings(refuses_raw_payloads=True)) == []
 
 
 def test_of_some_policies_alone() -> None:
     policies = [policy("false", policy_id=policy_id) for policy_id in "ab"]
-    steps = policy_warnings(policies, KNOWN, of_policies={"b"})
+    steps = policy_warnings(policies, KNOWN, DEFAULTS, of_policies={"b"})
     assert [warning.policy_id for step in steps for warning in step] == ["b"]
+
+
+def test_a_field_that_a_setting_lets_be_absent() -> None:
+    chain = (
+        policy(DENY_RAW_PAYLOADS),
+        policy("activity.kind == 'ETH_SEND_TRANSACTION' && eth.tx.chain_id == 1", policy_id="chain"),
+    )
+    assert warned(*chain) == []
+    ((code, message),) = warned(*chain, settings=ServerSettings(legacy_without_chain_id=True))
+    assert code is WarningCode.DENIES_NOTHING
+    assert "eth.tx.chain_id is absent" in message

@@ -38,7 +38,7 @@ from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.literals import Known
-from keystead.policies.linting.warnings import PolicyWarning, WarningCode, policy_warnings
+from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
     OrganizationUnderTest,
@@ -185,8 +185,9 @@ def _warnings(
     steps = policy_warnings(
         policies,
         known,
-        fails_closed=organization.fail_closed,
-        refuses_raw_payloads=organization.refuse_raw_payloads,
+        ServerSettings(
+            fails_closed=organization.fail_closed, refuses_raw_payloads=organization.refuse_raw_payloads
+        ),
     )
     return [warning for step in steps for warning in step]
 
@@ -276,7 +277,7 @@ def lint(
         except MalformedTable as refused:
             Failure.report(Failure(printable(str(refused))))
             raise typer.Exit(MALFORMED) from None
-        warnings = [warning for step in policy_warnings(policies, Known()) for warning in step]
+        warnings = [warning for step in policy_warnings(policies, Known(), ServerSettings()) for warning in step]
     else:
         with calling(credentials) as client:
             warnings = live_warnings(client)

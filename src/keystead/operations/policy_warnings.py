@@ -11,9 +11,9 @@ from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
-from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.environment import Rules
 from keystead.policies.linting.literals import Known
-from keystead.policies.linting.warnings import PolicyWarning, policy_warnings
+from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
 
 class ListPolicyWarningsRequest(QueryRequest, frozen=True):
@@ -39,8 +39,7 @@ class ListPolicyWarningsResponse(Wire, frozen=True):
 @query(of_version=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
     """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
-    settings = reading.open_activities.environment.rules.authorization
-    found = await warnings_of(reading.organization, settings)
+    found = await warnings_of(reading.organization, reading.open_activities.environment.rules)
     return ListPolicyWarningsResponse(
         policy_warnings=tuple(
             [
@@ -57,16 +56,19 @@ async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -
 
 
 async def warnings_of(
-    organization: Organization, settings: AuthorizationSettings, policy_ids: Collection[str] | None = None
+    organization: Organization, rules: Rules, policy_ids: Collection[str] | None = None
 ) -> list[PolicyWarning]:
     """The warnings of the organization's policies, or of these alone. Other requests run in between."""
     found: list[PolicyWarning] = []
     for warnings in policy_warnings(
         organization.policies.in_order(),
         _known(organization),
-        of_policies=policy_ids,
-        fails_closed=settings.deny_policies_fail_closed,
-        refuses_raw_payloads=settings.refuse_raw_payloads,
+        ServerSettings(
+            fails_closed=rules.authorization.deny_policies_fail_closed,
+            refuses_raw_payloads=rules.authorization.refuse_raw_payloads,
+            legacy_without_chain_id=rules.transactions.legacy_without_chain_id,
+        ),
+        policy_ids,
     ):
         found += warnings
         await asyncio.sleep(0)

@@ -177,6 +177,20 @@ class ImportedPrivateKey(msgspec.Struct, frozen=True):
     private_key: NewPrivateKey
 
 
+class NewOtpTarget(msgspec.Struct, frozen=True):
+    """The key that an attempt at a one-time code is encrypted to: its private half, sealed, and a signed text."""
+
+    sealed: Sealed
+    bundle: str
+
+
+class OtpAttempt(msgspec.Struct, frozen=True):
+    """What a client encrypted: the code as it was typed, and the key that the verification token shall name."""
+
+    code: Annotated[str, Meta(max_length=64)]
+    public_key: Annotated[str, Meta(max_length=130)]
+
+
 class Signer(Protocol):
     """The only access to plaintext key material. Nothing that it returns is secret.
 
@@ -262,6 +276,30 @@ class Signer(Protocol):
         self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: Message
     ) -> bytes:
         """The signature (ECDSA over SHA-256, DER) of that key over the body of a request."""
+        ...
+
+    async def new_otp_target(self, *, organization_id: Id, data_key: Sealed, otp_id: Id) -> NewOtpTarget:
+        """Make a fresh key that attempts at this one-time code are encrypted to."""
+        ...
+
+    async def open_otp_attempt(
+        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, sealed: Sealed, message: ClientMessage
+    ) -> OtpAttempt:
+        """What is in an attempt. Raises InvalidRequest if it does not open with the key that `sealed` holds."""
+        ...
+
+    async def code_digest(
+        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, code: Annotated[str, Meta(max_length=64)]
+    ) -> bytes:
+        """32 bytes to store in place of a one-time code: without the data key no code can be tried against them."""
+        ...
+
+    async def seal_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: Message) -> Sealed:
+        """Seal a message that is to be sent."""
+        ...
+
+    async def open_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, sealed: Sealed) -> bytes:
+        """The text of a message that `seal_message` sealed; nothing else opens here."""
         ...
 
     async def bundle_signer(self) -> BundleSigner:

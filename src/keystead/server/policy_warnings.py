@@ -12,7 +12,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.operations.policy_warnings import warnings_of
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.environment import Rules
 from keystead.server.logs import logger
 
 _KINDS = frozenset({"CREATE_POLICY", "CREATE_POLICIES", "UPDATE_POLICY"})
@@ -30,11 +30,11 @@ def makes_policies(activity: Activity) -> bool:
 
 
 async def log_policy_warnings(
-    activity: Activity, organization: Organization, request_id: str, settings: AuthorizationSettings
+    activity: Activity, organization: Organization, request_id: str, rules: Rules
 ) -> None:
     """Log the warnings about the policies that the activity made or changed."""
     made = [msgspec.json.decode(result, type=_Made) for result in activity.result.values()]
     policy_ids = {policy_id for one in made for policy_id in (one.policy_id, *one.policy_ids) if policy_id}
-    for warning in await warnings_of(organization, settings, policy_ids):
+    for warning in await warnings_of(organization, rules, policy_ids):
         extra = {"request_id": request_id, "organization_id": organization.id, "code": warning.code}
         logger.warning(warning.message, extra=extra)

@@ -47,8 +47,9 @@ class Survey:
     fail in any. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with stands for
     every version of its kind, wherever that makes the condition true of more activities."""
 
-    def __init__(self, among: ActivityShapes, *, all_versions: bool) -> None:
+    def __init__(self, among: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
         self._among = among
+        self._optional = optional
         self._all_versions = all_versions
         self._negated = False
         self.absent: dict[str, int] = {}
@@ -128,7 +129,7 @@ class Survey:
         if isinstance(node, ListFunction):
             return self.of(node, variables).fails
         path = _path(node, variables)
-        if path in OPTIONAL or (isinstance(node, Field) and node.name == "parsed_instruction_data"):
+        if path in self._optional or (isinstance(node, Field) and node.name == "parsed_instruction_data"):
             self.optional[spelled(node)] = None
         if path:
             present = self._among.present.get(path)

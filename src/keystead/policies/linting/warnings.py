@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy
-from keystead.policies.activity_shapes import ACTIVITY_SHAPES
+from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
 from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import failing
 from keystead.policies.linting.literals import Known, compared_literals, impossible_literals
@@ -66,6 +66,18 @@ class PolicyWarning(msgspec.Struct, frozen=True):
     message: str
 
 
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a server that warnings depend on.
+
+    `fails_closed`: a DENY policy that fails denies. `refuses_raw_payloads`: where policies read transactions, raw
+    payloads are refused. `legacy_without_chain_id`: Ethereum transactions may lack `chain_id`.
+    """
+
+    fails_closed: bool = False
+    refuses_raw_payloads: bool = False
+    legacy_without_chain_id: bool = False
+
+
 class _Analyzed(msgspec.Struct, frozen=True):
     policy: Policy
     tree: Node | None
@@ -76,48 +88,46 @@ class _Analyzed(msgspec.Struct, frozen=True):
 def policy_warnings(
     policies: Sequence[Policy],
     known: Known,
-    *,
+    settings: ServerSettings,
     of_policies: Collection[str] | None = None,
-    fails_closed: bool = False,
-    refuses_raw_payloads: bool = False,
 ) -> Iterator[list[PolicyWarning]]:
     """The warnings of the policies of an organization, or of those of these ids alone, policy by policy.
 
     The caller may let others run between two steps: a step takes some milliseconds for a long policy.
-    `fails_closed` and `refuses_raw_payloads` are the settings of the server.
     """
     wanted = [policy for policy in policies if of_policies is None or policy.policy_id in of_policies]
     denials: list[_Analyzed] | None = None
     for policy in wanted:
         try:
-            analyzed = _analyzed(policy)
+            analyzed = _analyzed(policy, settings)
         except ExpressionRefused as refused:
             yield [_warning(policy, WarningCode.UNREADABLE, f"cannot be read: {refused}")]
             continue
-        warnings = list(_own_warnings(analyzed, known, fails_closed=fails_closed))
-        passed_by = list(_ways_past(analyzed, refuses_raw_payloads=refuses_raw_payloads))
+        warnings = list(_own_warnings(analyzed, known, settings))
+        passed_by = list(_ways_past(analyzed, settings))
         if passed_by and denials is None:
             denials = []
             for other in policies:
                 if other.effect is Effect.DENY:
-                    denials += _readable(other)
+                    denials += _readable(other, settings)
                     yield []
         warnings += [warning for warning, shapes in passed_by if not _denied(shapes, denials or [])]
         yield warnings
 
 
-def _analyzed(policy: Policy) -> _Analyzed:
+def _analyzed(policy: Policy, settings: ServerSettings) -> _Analyzed:
     """Raises ExpressionRefused."""
-    survey = Survey(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY)
+    optional = OPTIONAL | {"eth.tx.chain_id"} if settings.legacy_without_chain_id else OPTIONAL
+    survey = Survey(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY, optional=optional)
     if not policy.condition:
         return _Analyzed(policy, None, survey, Surveyed(ACTIVITY_SHAPES.everywhere, 0, 0))
     tree = parse(policy.condition)
     return _Analyzed(policy, tree, survey, survey.of(tree))
 
 
-def _readable(policy: Policy) -> list[_Analyzed]:
+def _readable(policy: Policy, settings: ServerSettings) -> list[_Analyzed]:
     try:
-        return [_analyzed(policy)]
+        return [_analyzed(policy, settings)]
     except ExpressionRefused:
         return []
 
@@ -130,7 +140,7 @@ def _denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
     return shapes == 0
 
 
-def _own_warnings(analyzed: _Analyzed, known: Known, *, fails_closed: bool) -> Iterator[PolicyWarning]:
+def _own_warnings(analyzed: _Analyzed, known: Known, settings: ServerSettings) -> Iterator[PolicyWarning]:
     policy, found = analyzed.policy, analyzed.found
     is_allow, everywhere = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.everywhere
     never = found.false | (found.fails if is_allow else 0)
@@ -147,7 +157,7 @@ def _own_warnings(analyzed: _Analyzed, known: Known, *, fails_closed: bool) -> I
         for sentence in impossible_literals(parse(text), known) if text else ():
             yield _warning(policy, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
     if not is_allow:
-        denies = "it denies everything" if fails_closed else "it denies nothing"
+        denies = "it denies everything" if settings.fails_closed else "it denies nothing"
         for where in failing(analyzed.survey, found):
             yield PolicyWarning(
                 policy.policy_id,
@@ -157,7 +167,7 @@ def _own_warnings(analyzed: _Analyzed, known: Known, *, fails_closed: bool) -> I
             )
 
 
-def _ways_past(analyzed: _Analyzed, *, refuses_raw_payloads: bool) -> Iterator[tuple[PolicyWarning, int]]:
+def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
     """Warnings about ways past a DENY policy, each with the shapes of activities that would have to be denied
     too."""
     policy, tree = analyzed.policy, analyzed.tree
@@ -171,7 +181,7 @@ def _ways_past(analyzed: _Analyzed, *, refuses_raw_payloads: bool) -> Iterator[t
                 sentence = f"speaks of {one} and not of {other}, which can do the same: name both kinds"
                 yield _warning(policy, WarningCode.OTHER_KIND, sentence), kinds[other]
     names = {node.name for node in walk(tree) if isinstance(node, Name | Field)}
-    if "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names) and not refuses_raw_payloads:
+    if "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names) and not settings.refuses_raw_payloads:
         raw = 0
         for encoding in RAW_ENCODINGS:
             raw |= shapes.known["activity.params.encoding"][encoding]
