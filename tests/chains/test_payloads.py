@@ -13,7 +13,7 @@ from eth_hash.auto import keccak
 
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.chains.payloads import check_combination, hex_bytes, read_payload, scheme_of
+from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import SignatureScheme
 from tests.chains.signing_vectors import SIGNING
 
@@ -85,7 +85,7 @@ READ = [
 @pytest.mark.parametrize(("name", "text", "encoding", "hashed", "message"), READ, ids=[name for name, *_ in READ])
 def test_read(name: str, text: str, encoding: PayloadEncoding, hashed: HashFunction, message: bytes) -> None:
     read = read_payload(text, encoding, hashed, "f")
-    assert (read.message, read.facts) == (message, {})
+    assert (read.message, read.keywords) == (message, {})
 
 
 AUTHORIZATION = {"address": "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B", "chainId": 1, "nonce": 7}
@@ -144,7 +144,7 @@ def test_authorization(chain_id: int, nonce: int) -> None:
     address = bytes.fromhex(str(AUTHORIZATION["address"])[2:])
     assert read.message == keccak(b"\x05" + rlp.encode([chain_id, address, nonce]))
     seen = {"address": str(AUTHORIZATION["address"]).lower(), "chain_id": chain_id, "nonce": nonce}
-    assert read.facts == {"eth": {"eip_7702_authorization": seen}}
+    assert read.keywords == {"eth": {"eip_7702_authorization": seen}}
 
 
 def test_authorizations_that_clients_sent() -> None:
@@ -157,7 +157,7 @@ def test_authorizations_that_clients_sent() -> None:
 
 def test_typed_data_for_policies() -> None:
     call = next(one for one in SIGNING["clientCalls"] if one["id"] == "viem-signTypedData-bigints")
-    seen: Any = read_payload(call["parameters"]["payload"], EIP712, NO_OP, "f").facts["eth"]["eip_712"]
+    seen: Any = read_payload(call["parameters"]["payload"], EIP712, NO_OP, "f").keywords["eth"]["eip_712"]
     assert seen["primary_type"] == "Permit"
     assert seen["domain"] == {
         "name": "USD Coin",
@@ -182,3 +182,10 @@ def test_hex_digits_cost_no_more_memory_than_their_bytes() -> None:
 @pytest.mark.parametrize("text", ["", "0x", "a", "0xabc", "ab ", " ab", "ab\n", "0xx", "٠١", "0x0x00"])
 def test_what_is_not_hex(text: str) -> None:
     assert hex_bytes(text) is None
+
+
+@pytest.mark.parametrize("encoding", [HEX, UTF8])
+def test_a_payload_that_is_too_long(encoding: PayloadEncoding) -> None:
+    read_payload("a" * PAYLOAD_CHARACTERS_MAX, encoding, SHA256, "parameters.payload")
+    with pytest.raises(InvalidRequest, match=r"524290 characters; a payload has at most 524288"):
+        read_payload("a" * (PAYLOAD_CHARACTERS_MAX + 2), encoding, SHA256, "parameters.payload")

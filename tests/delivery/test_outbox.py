@@ -9,44 +9,33 @@ from typing import Any
 import pytest
 
 from keystead.delivery.message import Message
-from keystead.delivery.outbox import LEASE_MS, Outbox, SendResult, WaitingMessage
+from keystead.delivery.outbox import LEASE_MS, Outbox
 from keystead.delivery.retries import FIRST_PAUSE_MS, PAUSE_MAX_MS, next_attempt_ms
 from keystead.delivery.sender import SendFailed
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage, SendResult
 
 
 class Rows:
     """An outbox in memory, with the rules that the databases have."""
 
-    def __init__(self, *messages: WaitingMessage) -> None:
+    def __init__(self, *messages: OutgoingMessage) -> None:
         self.messages = {message.id: message for message in messages}
-        self.due_ms: dict[str, int | None] = {message.id: 0 for message in messages}
         self.events: list[tuple[str, SendResult, str]] = []
 
-    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[WaitingMessage]:
-        taken: list[WaitingMessage] = []
-        for id_, due in list(self.due_ms.items()):
-            if due is not None and due <= now_ms and len(taken) < limit:
-                message = self.messages[id_]
-                self.messages[id_] = WaitingMessage(**{**_fields(message), "lease": message.lease + 1})
-                self.due_ms[id_] = now_ms + lease_ms
-                taken.append(self.messages[id_])
+    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
+        due = [one for one in self.messages.values() if one.due_ms is not None and one.due_ms <= now_ms]
+        taken = [one.leased(now_ms + lease_ms) for one in due[:limit]]
+        self.messages |= {one.id: one for one in taken}
         return taken
 
-    async def record_attempt(
-        self, message: WaitingMessage, result: SendResult, now_ms: int, *, detail: str, next_attempt_ms: int | None
-    ) -> bool:
-        if self.messages[message.id].lease != message.lease:
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+        if self.messages[after.id].revision != after.revision - 1:
             return False
-        self.events.append((message.id, result, detail))
-        self.due_ms[message.id] = next_attempt_ms
-        self.messages[message.id] = WaitingMessage(
-            **{**_fields(message), "failures": message.failures + (result is not SendResult.SENT)}
-        )
+        assert event is not None
+        self.events.append((event.message_id, event.type, event.detail))
+        self.messages[after.id] = after
         return True
-
-
-def _fields(message: WaitingMessage) -> dict[str, Any]:
-    return {name: getattr(message, name) for name in message.__struct_fields__}
 
 
 class Recipient:
@@ -64,13 +53,21 @@ class Recipient:
         return "accepted"
 
 
-def waiting(id_: str = "m1", give_up_at_ms: int = 10**9) -> WaitingMessage:
-    return WaitingMessage(
-        id=id_, organization_id="o", channel="email", lease=0, failures=0, give_up_at_ms=give_up_at_ms
+def waiting(id_: str = "m1", give_up_at_ms: int = 10**9) -> OutgoingMessage:
+    return OutgoingMessage(
+        id=id_,
+        organization_id="o",
+        channel="email",
+        recipient="a@example.com",
+        sender="",
+        sealed=Sealed("key", b"text"),
+        created_at_ms=0,
+        due_ms=0,
+        give_up_at_ms=give_up_at_ms,
     )
 
 
-async def opened(message: WaitingMessage) -> Message:
+async def opened(message: OutgoingMessage) -> Message:
     return Message(id=message.id, organization_id="o", channel="email", recipient="a@example.com", text="text")
 
 
@@ -79,7 +76,14 @@ class Clock:
 
 
 def outbox(rows: Rows, recipient: Recipient, clock: Clock) -> Outbox:
-    return Outbox(rows, {"email": recipient}, opened, now_ms=lambda: clock.now_ms, random_fraction=lambda: 1.0)
+    return Outbox(
+        rows,
+        {"email": recipient},
+        opened,
+        now_ms=lambda: clock.now_ms,
+        new_id=lambda: "event",
+        random_fraction=lambda: 1.0,
+    )
 
 
 def test_what_is_due_is_sent_once() -> None:
@@ -93,6 +97,7 @@ def test_what_is_due_is_sent_once() -> None:
     asyncio.run(story())
     assert [message.id for message in recipient.received] == ["m1", "m2"]
     assert rows.events == [("m1", SendResult.SENT, "accepted"), ("m2", SendResult.SENT, "accepted")]
+    assert [message.sealed for message in rows.messages.values()] == [None, None], "the text is not kept"
 
 
 TEMPORARY = SendFailed("the server refused the message: 451", permanent=False)
@@ -117,7 +122,7 @@ def test_a_temporary_failure_is_tried_again_later() -> None:
     [(waiting(), PERMANENT), (waiting(give_up_at_ms=FIRST_PAUSE_MS), TEMPORARY)],
     ids=["a permanent failure", "no time is left"],
 )
-def test_given_up(message: WaitingMessage, failure: SendFailed) -> None:
+def test_given_up(message: OutgoingMessage, failure: SendFailed) -> None:
     rows, recipient, clock = Rows(message), Recipient(failure), Clock()
 
     async def story() -> None:
@@ -151,7 +156,7 @@ def test_a_message_whose_process_died_is_taken_after_its_lease() -> None:
         assert await box.send_due() == 0
         clock.now_ms = LEASE_MS
         assert await box.send_due() == 1
-        assert not await rows.record_attempt(abandoned, SendResult.SENT, 0, detail="", next_attempt_ms=None)
+        assert not await rows.record_attempt(abandoned.after_attempt(SendResult.SENT, None), None)
 
     asyncio.run(story())
     assert len(recipient.received) == 1
@@ -162,7 +167,7 @@ def test_a_database_that_does_not_answer_is_asked_again() -> None:
     answers = iter([OSError("gone")])
 
     class Flaky(Rows):
-        async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[WaitingMessage]:
+        async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
             if (failure := next(answers, None)) is not None:
                 raise failure
             return await rows.lease_messages(now_ms, lease_ms, limit)

@@ -49,16 +49,21 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         "set_organization_feature",
         lambda c: {"name": "FEATURE_NAME_WEBAUTHN_ORIGINS", "value": "https://a.example, b.example"},
         400,
-        "'b.example' is no origin",
+        "'b.example' is not an origin",
     ),
     "a localhost that is none": (
         "set_organization_feature",
         lambda c: {"name": "FEATURE_NAME_WEBAUTHN_ORIGINS", "value": "http://localhost.evil.example"},
         400,
-        "is no origin",
+        "is not an origin",
     ),
     "no name": ("update_organization_name", lambda c: {"organizationName": ""}, 400, "organizationName"),
-    "not below": ("delete_sub_organization", lambda c: {"deleteWithoutExport": True}, 400, "no sub-organization"),
+    "not below": (
+        "delete_sub_organization",
+        lambda c: {"deleteWithoutExport": True},
+        400,
+        "not a sub-organization",
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
 from keystead.organizations.contract_interfaces import INTERFACE_BYTES_MAX, check_free, check_interface
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.limits import Limits
-from keystead.organizations.organization import Organization, Put, apply
+from keystead.organizations.organization import Organization, Put, Remove, apply
 from tests.organizations.records import NOW, a_user, an_organization
 
 ETHEREUM, SOLANA = SmartContractInterfaceType.ETHEREUM, SmartContractInterfaceType.SOLANA
@@ -95,6 +95,7 @@ def holding(*addresses: tuple[SmartContractInterfaceType, str]) -> Organization:
             type=kind,
             label="mine",
             notes="",
+            text_bytes=1_000,
             created_at=NOW,
             updated_at=NOW,
         )
@@ -125,13 +126,19 @@ def test_one_interface_per_contract(
     is_free: bool,
 ) -> None:
     if is_free:
-        check_free(holding(held), *asked, Limits())
+        check_free(holding(held), *asked, 1_000, Limits())
     else:
         with pytest.raises(AlreadyExists, match=r"`parameters\.smartContractAddress`.*'mine' \(interface-0\)"):
-            check_free(holding(held), *asked, Limits())
+            check_free(holding(held), *asked, 1_000, Limits())
 
 
-def test_limit() -> None:
-    check_free(holding(), ETHEREUM, LOWER, Limits(contract_interfaces=1))
+def test_limits() -> None:
+    one = holding((SOLANA, TOKEN_PROGRAM))
+    check_free(holding(), ETHEREUM, LOWER, 1_000, Limits(contract_interfaces=1))
     with pytest.raises(LimitReached, match="over its allotted quota: smart contract interfaces: 1 of 1"):
-        check_free(holding((SOLANA, TOKEN_PROGRAM)), ETHEREUM, LOWER, Limits(contract_interfaces=1))
+        check_free(one, ETHEREUM, LOWER, 1_000, Limits(contract_interfaces=1))
+    check_free(one, ETHEREUM, LOWER, 1_000, Limits(contract_interface_bytes=2_000))
+    with pytest.raises(LimitReached, match="smart contract interfaces: 1000 of 2000 are in use, 1001 more"):
+        check_free(one, ETHEREUM, LOWER, 1_001, Limits(contract_interface_bytes=2_000))
+    removed = apply(one, [Remove(ContractInterface, "interface-0")], replace(one.version, number=3))
+    assert removed.contract_interfaces.text_bytes == 0

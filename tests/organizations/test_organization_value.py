@@ -15,7 +15,7 @@ from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, user_lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
@@ -171,7 +171,7 @@ def test_labels_are_unique_to_the_letter() -> None:
 @pytest.mark.parametrize(("have", "adding", "is_room"), [(0, 3, True), (2, 1, True), (3, 1, False), (2, 2, False)])
 def test_room(have: int, adding: int, is_room: bool) -> None:
     if is_room:
-        check_room(have, adding, TAGS, Limits(tags=3))
+        check_limit(have, adding, TAGS, Limits(tags=3))
     else:
         with pytest.raises(LimitReached, match=f"tags: {have} of 3 are in use, {adding} more were asked for"):
-            check_room(have, adding, TAGS, Limits(tags=3))
+            check_limit(have, adding, TAGS, Limits(tags=3))

@@ -161,15 +161,26 @@ def test_a_legacy_transaction_without_chain_id_is_refused(sqlite_server: Server)
     assert "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID" in refusal(response)[1]
 
 
-def test_a_setting_allows_legacy_transactions_without_chain_id(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def configured(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the keys of the vectors, that signs without chain id and keeps few interfaces."""
     installation = bootstrap_installation(make_sqlite())
     add_known_wallet(installation)
-    with running(installation, tmp_path / "log", {"sign_legacy_without_chain_id": "true"}) as server:
-        unsigned = bytes.fromhex(NO_CHAIN["unsignedTransaction"])
-        response = sign(server.caller, "0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "ETHEREUM", unsigned)
-        signed = answered(response)["activity"]["result"]["signTransactionResult"]["signedTransaction"]
-        assert signed == NO_CHAIN["signedTransaction"]
+    settings = {
+        "sign_legacy_without_chain_id": "true",
+        "limit_contract_interface_bytes": 500,
+        "signing_bytes_cached": 0,
+    }
+    with running(installation, tmp_path_factory.mktemp("configured") / "log", settings) as server:
+        yield server
     installation.database.close()
+
+
+def test_a_setting_allows_legacy_transactions_without_chain_id(configured: Server) -> None:
+    unsigned = bytes.fromhex(NO_CHAIN["unsignedTransaction"])
+    response = sign(configured.caller, "0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "ETHEREUM", unsigned)
+    signed = answered(response)["activity"]["result"]["signTransactionResult"]["signedTransaction"]
+    assert signed == NO_CHAIN["signedTransaction"]
 
 
 # Bitcoin: the same key under its testnet address
@@ -281,6 +292,42 @@ def test_a_type_of_absurd_size(kind: str, sqlite_server: Server) -> None:
     status, message = refusal(sqlite_server.caller.submit("create_smart_contract_interface", params))
     assert status == 400
     assert "field `parameters.smartContractInterface`: not an Ethereum ABI: entry 0 (f): " in message
+
+
+def test_one_query_that_lists_every_interface(configured: Server) -> None:
+    """The list has no pages: the bytes of all texts are limited. It once read up to 400 MB on the event loop."""
+    root, texts = configured.caller, []
+    for number in range(100):
+        text = json.dumps([function("f" * 100)])
+        params = {
+            "smartContractAddress": f"0x{number:040x}",
+            "smartContractInterface": text,
+            "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
+            "label": unique("contract"),
+        }
+        response = root.submit("create_smart_contract_interface", params)
+        if response.status_code != 200:
+            assert "bytes of smart contract interfaces" in refusal(response)[1]
+            break
+        texts.append(text)
+    listed = root.asked("list_smart_contract_interfaces")["smartContractInterfaces"]
+    assert 0 < sum(map(len, texts)) <= 500
+    assert [one["smartContractInterface"] for one in listed] == texts
+    for one in listed:
+        ids = {"smartContractInterfaceId": one["smartContractInterfaceId"]}
+        root.submitted("delete_smart_contract_interface", ids)
+
+
+def test_signing_where_nothing_is_kept(configured: Server) -> None:
+    root = configured.caller
+    user, signer = root.new_user(), account_of(root, ETHEREUM_ACCOUNT)
+    data = keccak(b"pay(uint256)")[:4]
+    with (
+        interface(root, function("pay", ("amount", "uint256"))),
+        policies(root, user, "ALLOW eth.tx.contract_call_args['amount'] < 100"),
+    ):
+        for amount, expected in ((5, "SIGNED"), (500, "NOT ALLOWED"), (5, "SIGNED")):
+            assert outcome(sign(user, signer, "ETHEREUM", call(data + words(amount)))) == expected
 
 
 # Limits of each chain, below the body's

@@ -1,4 +1,4 @@
-"""What is taken away is gone for everybody: records, look-ups, texts, and all of an organization that is dissolved.
+"""What is removed is gone for every process: records, look-ups, texts, and all of an organization that is deleted.
 
 Here: both engines, and processes that learn of it from what changed or from a first load.
 """
@@ -221,7 +221,7 @@ def test_look_ups_that_come_and_go_within_one_group(database: str) -> None:
     asyncio.run(run())
 
 
-def test_what_is_dissolved_leaves_nothing_but_its_history(make_database: Callable[[], Database]) -> None:
+def test_a_deleted_organization_leaves_its_history_alone(make_database: Callable[[], Database]) -> None:
     handle = make_database()
 
     async def run() -> str:

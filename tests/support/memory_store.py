@@ -14,12 +14,12 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
+from keystead.organizations.attached_rows import RemovedRow, VersionedRow
 from keystead.organizations.attachments import (
     ChangedAccount,
     InterfaceText,
     NewAccount,
     RemovedOrganizationContents,
-    RemovedRow,
     RemovedWalletAccounts,
     SealedSecret,
     StoredAccount,
@@ -33,7 +33,9 @@ from keystead.organizations.lookups import (
     possible_values,
     user_lookups,
 )
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
+from keystead.organizations.outgoing_messages import EmailEvent
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
 
@@ -52,6 +54,7 @@ class MemoryDatabase:
         self.texts: dict[str, dict[str, str]] = {}
         self.accounts: dict[str, list[ChangedAccount]] = {}
         self.secrets: dict[str, list[SealedSecret]] = {}
+        self.rows: dict[tuple[str, ...], VersionedRow] = {}
         self.log: list[Commit] = []
         self.locked: set[str] = set()
 
@@ -71,6 +74,8 @@ class MemoryDatabase:
         if commit.activity is not None:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
+        for row in commit.rows:
+            self.rows[_key(commit.organization_id, row)] = row
         self.log.append(commit)
         return outcome
 
@@ -79,6 +84,10 @@ class MemoryDatabase:
         known = self.activities.get(commit.organization_id, {})
         if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
+        for row in commit.rows:
+            stored = self.rows.get(_key(commit.organization_id, row))
+            if row.revision != (stored.revision if stored else 0) + 1:
+                return CommitOutcome.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitOutcome.CONFLICT
         if commit.change is not None:
@@ -297,6 +306,21 @@ class MemoryStore:
                 return one.sealed
         return None
 
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
+        await self._pause()
+        found = self.database.rows.get((organization_id, OneTimeCode.table.name, otp_id))
+        return found if isinstance(found, OneTimeCode) else None
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        await self._pause()
+        found = self.database.rows.get((organization_id, CodeCount.table.name, subject))
+        return found if isinstance(found, CodeCount) else None
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        return []  # nothing is sent from memory
+
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
@@ -386,6 +410,10 @@ class MemoryLock:
 
 def _place(one: ChangedAccount) -> tuple[str, ...]:
     return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
+
+
+def _key(organization_id: str, row: VersionedRow) -> tuple[str, ...]:
+    return organization_id, row.table.name, *row.row()[: len(row.table.key)]
 
 
 def _stored(one: ChangedAccount) -> StoredAccount:

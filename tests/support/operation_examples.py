@@ -101,6 +101,7 @@ TRANSACTION = {
 
 QUERIES: dict[str, Make] = {
     "get_active_policies": lambda f: {},
+    "list_policy_warnings": lambda f: {},
     "get_activity": lambda f: {"activityId": f.activity_id},
     "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
     "get_api_keys": lambda f: {"userId": f.user_id},

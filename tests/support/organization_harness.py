@@ -244,7 +244,7 @@ class FakeSigner:
 
 
 def public_key(label: str) -> str:
-    """A well-formed P-256 key that nobody can stamp with."""
+    """A well-formed P-256 key without a private half."""
     return "02" + hashlib.sha256(label.encode()).hexdigest()
 
 
@@ -375,7 +375,7 @@ class OrganizationHarness:
         return list(self.database.activities.get(self.id, {}).values())
 
     def caller(self, name: str, key: str = "", organization_id: str = "") -> Principal:
-        """Whoever stamps with `key`: the name's own API key, another label of one, or "passkey"."""
+        """The principal who stamps with `key`: the name's own API key, the label of another, or "passkey"."""
         proven = ProvenKey(
             public_key=f"cose-{name}" if key == "passkey" else public_key(key or name),
             signature=f"signature by {key or name}",

@@ -14,8 +14,8 @@ from keystead.api.enums import Effect
 from keystead.api.records import Evaluation, Policy
 from keystead.cli.texts import printable
 from keystead.policies.authorize import Decision, Rule
+from keystead.policies.linting.denials import is_settled_by_type
 from keystead.policies.policy_evaluation import EvaluationOutcome
-from keystead.policies.warnings import is_settled_by_type
 
 FAILED_DENIAL = (
     "WARNING  a DENY policy that fails denies nothing (docs/policies.md): rewrite it, or set "

@@ -497,6 +497,19 @@ class Operations(Calls):
             {},
         )
 
+    def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
+            organization_id,
+            {},
+        )
+
     def list_private_key_tags(
         self,
         *,
@@ -1169,7 +1182,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Detach identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user, who must keep a lasting credential."""
         return self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -1536,7 +1549,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        """Remove a feature. Refused while a user could log in by it alone."""
         return self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -1554,7 +1567,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SetOrganizationFeatureSubmitted:
-        """Switch a feature on, or give it another value."""
+        """Add a feature, or change its value."""
         return self._submit(
             shapes.SetOrganizationFeatureSubmitted,
             organization_id,
@@ -1776,7 +1789,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateRootQuorumSubmitted:
-        """Choose who is in the root quorum and how many of them decide."""
+        """Set the members of the root quorum and its threshold."""
         return self._submit(
             shapes.UpdateRootQuorumSubmitted,
             organization_id,
@@ -2358,6 +2371,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return await self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
             organization_id,
             {},
         )
@@ -3034,7 +3060,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Detach identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user, who must keep a lasting credential."""
         return await self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -3401,7 +3427,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Switch a feature off. Users who could log in by it alone must have another way first."""
+        """Remove a feature. Refused while a user could log in by it alone."""
         return await self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -3419,7 +3445,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.SetOrganizationFeatureSubmitted:
-        """Switch a feature on, or give it another value."""
+        """Add a feature, or change its value."""
         return await self._submit(
             shapes.SetOrganizationFeatureSubmitted,
             organization_id,
@@ -3641,7 +3667,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateRootQuorumSubmitted:
-        """Choose who is in the root quorum and how many of them decide."""
+        """Set the members of the root quorum and its threshold."""
         return await self._submit(
             shapes.UpdateRootQuorumSubmitted,
             organization_id,

@@ -216,6 +216,7 @@ __all__ = [
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListPoliciesResponse",
+    "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
@@ -237,6 +238,7 @@ __all__ = [
     "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
+    "PolicyWarningRecord",
     "PrivateKey",
     "PrivateKeyAddress",
     "PrivateKeyParams",
@@ -460,6 +462,23 @@ class ListAppProofsResponse(Wire, frozen=True):
 
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class ListPolicyWarningsResponse(Wire, frozen=True):
+    """In order of the policies' creation."""
+
+    policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
 class ListPrivateKeyTagsResponse(Wire, frozen=True):
@@ -1197,7 +1216,7 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
 
 
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
-    """Detach identities from a user, who must keep a lasting credential."""
+    """Remove OAuth identities from a user, who must keep a lasting credential."""
 
     operation = "delete_oauth_providers"
     activity_type = "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS"
@@ -1468,7 +1487,7 @@ class RejectActivitySubmitted(Submitted[RejectActivityResult]):
 
 
 class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
-    """Switch a feature off. Users who could log in by it alone must have another way first."""
+    """Remove a feature. Refused while a user could log in by it alone."""
 
     operation = "remove_organization_feature"
     activity_type = "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE"
@@ -1481,7 +1500,7 @@ class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResu
 
 
 class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
-    """Switch a feature on, or give it another value."""
+    """Add a feature, or change its value."""
 
     operation = "set_organization_feature"
     activity_type = "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE"
@@ -1610,7 +1629,7 @@ class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
 
 
 class UpdateRootQuorumSubmitted(Submitted[UpdateRootQuorumResult]):
-    """Choose who is in the root quorum and how many of them decide."""
+    """Set the members of the root quorum and its threshold."""
 
     operation = "update_root_quorum"
     activity_type = "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM"

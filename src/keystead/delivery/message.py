@@ -5,11 +5,9 @@ Not here: how its text is made (`templates`), who sends it (`smtp`, `hook`).
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-Channel = Literal["email", "sms"]
+from keystead.organizations.outgoing_messages import Channel
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

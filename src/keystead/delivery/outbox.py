@@ -10,14 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import Enum
 from typing import Protocol
 
-import msgspec
-
-from keystead.delivery.message import Channel, Message
+from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
+from keystead.organizations.outgoing_messages import Channel, EmailEvent, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -31,56 +29,42 @@ AT_ONCE_MAX = 20
 """Messages that one process sends at the same time."""
 
 
-class SendResult(Enum):
-    SENT = "Send"
-    DELAYED = "DeliveryDelay"
-    GIVEN_UP = "Bounce"
-
-
-class WaitingMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in the outbox. `lease` tells this lease from an earlier one. `failures`: attempts so far.
-
-    `give_up_at_ms`: after this moment a temporary failure is the last one.
-    """
-
-    id: str
-    organization_id: str
-    channel: Channel
-    lease: int
-    failures: int
-    give_up_at_ms: int
-
-
 class OutboxStore(Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
-    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[WaitingMessage]:
+    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
         """Take messages that are due and that nobody else holds, the oldest first."""
         ...
 
-    async def record_attempt(
-        self, message: WaitingMessage, result: SendResult, now_ms: int, *, detail: str, next_attempt_ms: int | None
-    ) -> bool:
-        """Record what became of an attempt, and end the lease. False if the lease had ended before."""
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+        """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
         ...
 
 
 class Outbox:
-    """Sends from one process. `open_message` gives the text, which is sealed in the database."""
+    """Sends from one process.
+
+    `open_message` gives the text, which is sealed in the database. `default_sender`: the address of e-mails whose
+    caller chose none. Every channel has a sender: see `sender.NoSender`.
+    """
 
     def __init__(
         self,
         store: OutboxStore,
         senders: Mapping[Channel, Sender],
-        open_message: Callable[[WaitingMessage], Awaitable[Message]],
+        open_message: Callable[[OutgoingMessage], Awaitable[Message]],
         *,
         now_ms: Callable[[], int],
+        new_id: Callable[[], str],
         random_fraction: Callable[[], float],
+        default_sender: str = "",
     ) -> None:
         self._store = store
         self._senders = senders
         self._open_message = open_message
         self._now_ms = now_ms
+        self._new_id = new_id
+        self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
 
@@ -106,7 +90,7 @@ class Outbox:
         await asyncio.gather(*[self._attempt(message) for message in waiting])
         return len(waiting)
 
-    async def _attempt(self, waiting: WaitingMessage) -> None:
+    async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None
         try:
             detail = await self._senders[waiting.channel].send(await self._open_message(waiting))
@@ -117,7 +101,18 @@ class Outbox:
                 again_ms = None
             result = SendResult.GIVEN_UP if again_ms is None else SendResult.DELAYED
             logger.warning("message %s: %s: %s", waiting.id, result.value, detail)
-        await self._store.record_attempt(waiting, result, self._now_ms(), detail=detail, next_attempt_ms=again_ms)
+        event = None
+        if waiting.channel == "email":
+            event = EmailEvent(
+                id=self._new_id(),
+                message_id=waiting.id,
+                type=result,
+                sender=waiting.sender or self._default_sender,
+                recipient=waiting.recipient,
+                at_ms=self._now_ms(),
+                detail=detail,
+            )
+        await self._store.record_attempt(waiting.after_attempt(result, again_ms), event)
 
     async def _wait(self) -> None:
         try:

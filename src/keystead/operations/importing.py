@@ -154,7 +154,7 @@ async def import_private_key(
 ) -> Outcome[ImportPrivateKeyResult]:
     """Keep the private key that the caller sealed to an import target."""
     organization = execution.organization
-    organization.private_keys.check_room(1, execution.limits)
+    organization.private_keys.check_limit(1, execution.limits)
     taken = organization.private_keys.labels()
     PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")

@@ -1,4 +1,4 @@
-"""Invitations: asking somebody to join. There is no public operation that lists or accepts them."""
+"""Invitations to join the organization. The public API has no operation that lists or accepts them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CreateInvitationsResult(Wire, frozen=True):
 def create_invitations(execution: Execution, intent: CreateInvitationsIntent) -> Outcome[CreateInvitationsResult]:
     """Record invitations. Nothing is sent."""
     organization = execution.organization
-    organization.invitations.check_room(len(intent.invitations), execution.limits)
+    organization.invitations.check_limit(len(intent.invitations), execution.limits)
     invitations = [
         _new_invitation(execution, params, f"parameters.invitations[{index}]")
         for index, params in enumerate(intent.invitations)

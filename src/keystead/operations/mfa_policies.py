@@ -22,7 +22,7 @@ from keystead.api.records import (
 )
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS
-from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -52,7 +52,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Record which further proofs a user's activities shall need."""
     user = user_named(execution.organization, intent.user_id)
-    check_room(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
+    check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
     policy = MfaPolicy(
@@ -197,7 +197,7 @@ def _checked_condition(condition: str, others: Iterable[MfaPolicy], limits: Limi
     """The condition, if it compiles; "" holds always. Raises InvalidRequest, and LimitReached if the conditions
     of the user, these others included, have too many characters."""
     have = sum(len(other.condition) for other in others)
-    check_room(have, len(condition), MFA_POLICY_CHARACTERS, limits)
+    check_limit(have, len(condition), MFA_POLICY_CHARACTERS, limits)
     try:
         if condition:
             Expression(mfa_condition_source(condition))

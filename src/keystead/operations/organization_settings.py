@@ -59,7 +59,7 @@ class UpdateRootQuorumResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM")
 def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> Outcome[UpdateRootQuorumResult]:
-    """Choose who is in the root quorum and how many of them decide."""
+    """Set the members of the root quorum and its threshold."""
     organization = execution.organization
     quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
     for user_id in quorum.user_ids:
@@ -82,14 +82,14 @@ class SetOrganizationFeatureResult(Wire, frozen=True):
 def set_organization_feature(
     execution: Execution, intent: SetOrganizationFeatureIntent
 ) -> Outcome[SetOrganizationFeatureResult]:
-    """Switch a feature on, or give it another value."""
+    """Add a feature, or change its value."""
     profile, value = execution.organization.profile, intent.value or ""
     if intent.name is FeatureName.WEBAUTHN_ORIGINS:
         for origin in value.split(","):
             if not _ORIGIN.fullmatch(origin.strip()):
                 raise InvalidRequest(
-                    f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is no origin; expected "
-                    "https://app.example, several separated by commas"
+                    f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is not an origin; "
+                    "expected https://app.example, several separated by commas"
                 )
     features = {**profile.features, intent.name.value: value}
     return Outcome(
@@ -110,7 +110,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
 ) -> Outcome[RemoveOrganizationFeatureResult]:
-    """Switch a feature off. Users who could log in by it alone must have another way first."""
+    """Remove a feature. Refused while a user could log in by it alone."""
     organization = execution.organization
     if intent.name.value not in organization.profile.features:
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")

@@ -17,7 +17,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
-from keystead.organizations.limits import Limits, check_room
+from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import characters_of, check_policy
@@ -70,7 +70,7 @@ async def create_policies(execution: Execution, intent: CreatePoliciesIntent) ->
 
 async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
     organization = execution.organization
-    organization.policies.check_room(len(asked), execution.limits)
+    organization.policies.check_limit(len(asked), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
     taken = organization.policies.labels()
     policies = []
@@ -97,9 +97,9 @@ async def _check(policies: Sequence[Policy], others: Iterable[Policy], limits: L
     """Raise LimitReached if these policies have too many characters, by themselves or together with the others of
     the organization; InvalidRequest for an expression that does not compile. Other requests run in between."""
     for policy in policies:
-        check_room(0, characters_of(policy), CHARACTERS_PER_POLICY, limits)
+        check_limit(0, characters_of(policy), CHARACTERS_PER_POLICY, limits)
     have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
-    check_room(have, adding, POLICY_CHARACTERS, limits)
+    check_limit(have, adding, POLICY_CHARACTERS, limits)
     for policy in policies:
         check_policy(policy)
         await asyncio.sleep(0)

@@ -75,7 +75,7 @@ async def create_private_keys(
 ) -> Outcome[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
     organization, requested = execution.organization, intent.private_keys
-    organization.private_keys.check_room(len(requested), execution.limits)
+    organization.private_keys.check_limit(len(requested), execution.limits)
     taken = organization.private_keys.labels()
     for index, params in enumerate(requested):
         field = f"parameters.privateKeys[{index}]"

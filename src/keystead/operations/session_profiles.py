@@ -40,7 +40,7 @@ def create_session_profile(
 ) -> Outcome[CreateSessionProfileResult]:
     """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
     profiles = execution.organization.session_profiles
-    profiles.check_room(1, execution.limits)
+    profiles.check_limit(1, execution.limits)
     SessionProfiles.check_label(intent.session_profile_name, profiles.labels(), "parameters.sessionProfileName")
     check_scope(intent.scope)
     seconds = intent.expiration_seconds

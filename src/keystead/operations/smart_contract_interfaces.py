@@ -40,7 +40,8 @@ def create_smart_contract_interface(
 ) -> Outcome[CreateSmartContractInterfaceResult]:
     """Store the ABI or IDL of a contract, so that policies can read calls to it."""
     check_interface(intent.type, intent.smart_contract_address, intent.smart_contract_interface)
-    check_free(execution.organization, intent.type, intent.smart_contract_address, execution.limits)
+    text_bytes = len(intent.smart_contract_interface.encode())
+    check_free(execution.organization, intent.type, intent.smart_contract_address, text_bytes, execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
     interface = ContractInterface(
         id=execution.new_id(),
@@ -48,6 +49,7 @@ def create_smart_contract_interface(
         type=intent.type,
         label=intent.label,
         notes=intent.notes or "",
+        text_bytes=text_bytes,
         created_at=now,
         updated_at=now,
     )
@@ -96,6 +98,7 @@ async def list_smart_contract_interfaces(
     reading: Reading, _: ListSmartContractInterfacesRequest
 ) -> ListSmartContractInterfacesResponse:
     """All contract interfaces of the organization."""
+    # The API has no pages for this list. A limit on the bytes of all texts (`kinds.contract_interfaces`) bounds it.
     organization = reading.organization
     texts = await reading.store.interface_texts(organization.id)
     return ListSmartContractInterfacesResponse(

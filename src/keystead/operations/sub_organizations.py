@@ -24,7 +24,7 @@ from keystead.operations.sub_organization_intents import (
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
-from keystead.organizations.governance import dissolved, new_quorum
+from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Version, apply, from_records
@@ -171,6 +171,6 @@ def delete_sub_organization(
     organization = execution.organization
     return Outcome(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
-        changes=dissolved(organization, without_export=bool(intent.delete_without_export)),
+        changes=deletion_changes(organization, without_export=bool(intent.delete_without_export)),
         attachments=(RemovedOrganizationContents(),),
     )

@@ -259,7 +259,7 @@ def added_users(
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
-    organization.users.check_room(len(requested), execution.limits)
+    organization.users.check_limit(len(requested), execution.limits)
     added = [
         _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent)
         for index, params in enumerate(requested)

@@ -21,7 +21,7 @@ from keystead.operations.derived_accounts import (
     account_request,
     checked_paths,
 )
-from keystead.operations.key_facts import wallet_facts
+from keystead.operations.key_keywords import wallet_keywords
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -91,7 +91,7 @@ class KeptWallet(msgspec.Struct, frozen=True):
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
     """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
     organization = execution.organization
-    organization.wallets.check_room(1, execution.limits)
+    organization.wallets.check_limit(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 
@@ -160,7 +160,11 @@ class DeleteWalletsResult(Wire, frozen=True):
 def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
     return ResourceKeywords(
-        {"wallets": [wallet_facts(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets]}
+        {
+            "wallets": [
+                wallet_keywords(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets
+            ]
+        }
     )
 
 

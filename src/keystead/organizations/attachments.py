@@ -6,14 +6,17 @@ Not here: creating the tables (`storage/sql`), and how they are read by page.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import stored_form
+from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """The purpose of the sealed secret of a wallet."""
@@ -22,41 +25,6 @@ PRIVATE_KEY_PURPOSE = "private-key"
 """The purpose of the sealed secret of a private key."""
 
 _encode = msgspec.json.Encoder().encode
-
-
-class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
-
-    Types are str, int, bool and bytes. `is_replaced`: a row takes the place of one of the same key; otherwise a
-    second row of a key is an error.
-    """
-
-    name: str
-    key: tuple[tuple[str, type], ...]
-    columns: tuple[tuple[str, type], ...]
-    is_replaced: bool = False
-
-
-class AttachedRow(msgspec.Struct, frozen=True):
-    """A row to write. A kind is a subclass with its table, listed in ATTACHED_TABLES."""
-
-    table: ClassVar[AttachedTable]
-
-    def row(self) -> tuple[Any, ...]:
-        """The values of the key, then those of the other columns."""
-        raise NotImplementedError
-
-    def lookups(self) -> frozenset[Lookup]:
-        """The values by which the row is found from its organization's parent."""
-        return frozenset()
-
-
-class RemovedRow(msgspec.Struct, frozen=True):
-    """A row to delete, by its key, with the look-ups that led to it."""
-
-    table: AttachedTable
-    key: tuple[str, ...]
-    lookups: frozenset[Lookup] = frozenset()
 
 
 class InterfaceText(AttachedRow, frozen=True):
@@ -156,7 +124,15 @@ class SealedSecret(AttachedRow, frozen=True):
         return RemovedRow(cls.table, (record_id, purpose))
 
 
-ATTACHED_TABLES = (InterfaceText.table, ChangedAccount.table, SealedSecret.table)
+ATTACHED_TABLES = (
+    InterfaceText.table,
+    ChangedAccount.table,
+    SealedSecret.table,
+    OneTimeCode.table,
+    CodeCount.table,
+    OutgoingMessage.table,
+    EmailEvent.table,
+)
 """Every table of attached rows. A new kind is added here, and its table in a migration."""
 
 

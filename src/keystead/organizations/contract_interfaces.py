@@ -12,8 +12,8 @@ from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import base58_decoded, eip55
 from keystead.chains.contract_interfaces import check_interface_text
-from keystead.organizations.kinds.contract_interfaces import contract_key
-from keystead.organizations.limits import Limits
+from keystead.organizations.kinds.contract_interfaces import CONTRACT_INTERFACE_BYTES, contract_key
+from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Organization
 
 INTERFACE_BYTES_MAX = 409_600
@@ -40,7 +40,9 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
     check_interface_text(kind, text)
 
 
-def check_free(organization: Organization, kind: SmartContractInterfaceType, address: str, limits: Limits) -> None:
+def check_free(
+    organization: Organization, kind: SmartContractInterfaceType, address: str, text_bytes: int, limits: Limits
+) -> None:
     """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
     interface_id = organization.contract_interfaces.by_contract.get(contract_key(kind, address))
     if interface_id is not None:
@@ -49,7 +51,8 @@ def check_free(organization: Organization, kind: SmartContractInterfaceType, add
             f"field `parameters.smartContractAddress`: {address} has a contract interface already: "
             f"{known.label!r} ({known.id})"
         )
-    organization.contract_interfaces.check_room(1, limits)
+    organization.contract_interfaces.check_limit(1, limits)
+    check_limit(organization.contract_interfaces.text_bytes, text_bytes, CONTRACT_INTERFACE_BYTES, limits)
 
 
 def _check_ethereum_address(address: str) -> None:

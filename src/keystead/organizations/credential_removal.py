@@ -1,4 +1,4 @@
-"""Taking credentials away from a user, who must still be able to authenticate afterwards.
+"""Removing credentials from a user, who must still be able to authenticate afterwards.
 
 Here: the kinds of credentials and their removal. Not here: adding credentials (`credentials`).
 """
@@ -17,8 +17,11 @@ from keystead.organizations.users import check_held, user_named
 
 
 class CredentialKind(msgspec.Struct, frozen=True):
-    """`field` is the field of a user that lists credentials of this kind, `id_field` that of their id; `called` is
-    how a refusal calls one."""
+    """A kind of credential of users.
+
+    `field` is the field of a user that lists them, `id_field` their field with the id; `called` is how a refusal
+    calls one.
+    """
 
     field: str
     id_field: str

@@ -1,6 +1,6 @@
 """Rules that keep an organization governable: its root quorum exists and each user can authenticate.
 
-Here: what must hold after a change of users, credentials or quorum. Not here: who may ask for it (`policies`).
+Here: what must hold after a change of users, credentials or quorum. Not here: who may make the change (`policies`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def new_quorum(
     known = frozenset(organization_users)
     members = tuple(dict.fromkeys(user_ids))
     if missing := [user_id for user_id in members if user_id not in known]:
-        raise InvalidRequest(f"quorum users missing: field `{field}.userIds`: {missing[0]} is no user here")
+        raise InvalidRequest(
+            f"quorum users missing: field `{field}.userIds`: there is no user {missing[0]} in this organization"
+        )
     if not 1 <= threshold <= len(members):
         raise InvalidRequest(
             f"quorum threshold must be non-zero integer: field `{field}.threshold`: {threshold}: expected 1 to "
@@ -38,24 +40,26 @@ def check_may_go(organization: Organization, user_ids: Iterable[str]) -> None:
     for user_id in user_ids:
         if user_id in organization.profile.root_quorum.user_ids:
             raise InvalidRequest(
-                f"quorum users missing: user {user_id} is in the root quorum; take the user out of it first "
+                f"quorum users missing: user {user_id} is in the root quorum; remove the user from it first "
                 "(update_root_quorum)"
             )
 
 
 def check_still_credentialed(organization: Organization, user: User) -> None:
-    """Raise InvalidRequest if the user, after the change, could not authenticate any more."""
+    """Raise InvalidRequest if the user could no longer authenticate after the change."""
     check_credential(user, organization, "parameters")
 
 
-def dissolved(organization: Organization, *, without_export: bool) -> tuple[Change, ...]:
-    """The changes that leave nothing of a sub-organization but its name.
+def deletion_changes(organization: Organization, *, without_export: bool) -> tuple[Change, ...]:
+    """The changes that delete every record of a sub-organization but its profile.
 
-    Its data key goes too, so that what was sealed under it can never be opened again. Raises InvalidRequest for an
-    organization that is no sub-organization, or that has a wallet or a private key which was never exported.
+    Its data key is deleted too, so that what it sealed can never be opened again. Raises InvalidRequest for an
+    organization without a parent, or with a wallet or a private key that was never exported.
     """
     if organization.profile.parent_id is None:
-        raise InvalidRequest(f"organization {organization.id} is no sub-organization; only those can be deleted")
+        raise InvalidRequest(
+            f"organization {organization.id} is not a sub-organization; only sub-organizations can be deleted"
+        )
     unexported = [wallet for wallet in organization.wallets.in_order() if not wallet.exported]
     keys = [key for key in organization.private_keys.in_order() if not key.exported]
     if (unexported or keys) and not without_export:

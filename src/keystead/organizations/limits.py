@@ -36,7 +36,7 @@ class Limits:
         return self._values.get(limit.name, limit.default)
 
 
-def check_room(have: int, adding: int, limit: Limit, limits: Limits) -> None:
+def check_limit(have: int, adding: int, limit: Limit, limits: Limits) -> None:
     """Raise LimitReached if `adding` records beside the `have` that exist would exceed the limit."""
     if have + adding > limits[limit]:
         raise LimitReached(

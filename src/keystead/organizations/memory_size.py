@@ -15,6 +15,9 @@ _TEXT, _WIDE_TEXT, _BYTES, _NUMBER, _TUPLE, _STRUCT, _DICT, _DICT_ENTRY = 49, 74
 
 _POINTER = 8
 
+_ONCE = (bool, Enum)
+"""Types whose values exist once."""
+
 
 def measured_bytes(value: object) -> int:
     """The bytes of this value and everything it holds. Equal values have equal sizes.
@@ -22,20 +25,27 @@ def measured_bytes(value: object) -> int:
     None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
     time. Raises TypeError for a type that records do not hold.
     """
-    if isinstance(value, Enum | bool | None):
-        return 0
-    if isinstance(value, str):
-        return _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
-    if isinstance(value, msgspec.Struct):
-        fields = value.__struct_fields__
-        return _STRUCT + sum(_POINTER + measured_bytes(getattr(value, name)) for name in fields)
-    if isinstance(value, tuple | list):
-        return _TUPLE + sum(_POINTER + measured_bytes(each) for each in value)
-    if isinstance(value, bytes):
-        return _BYTES + len(value)
-    if isinstance(value, int):
-        return _NUMBER + value.bit_length() // 8
-    if isinstance(value, dict):
-        members = (measured_bytes(key) + measured_bytes(each) for key, each in value.items())
-        return _DICT + sum(_DICT_ENTRY + size for size in members)
-    raise TypeError(f"records do not hold values of type {type(value).__name__}")
+    size, left = 0, [value]
+    while left:  # a loop and not a recursion: each put of a record measures it
+        value = left.pop()
+        if type(value) is str:
+            size += _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
+        elif isinstance(value, tuple):
+            size += _TUPLE + _POINTER * len(value)
+            left += value
+        elif isinstance(value, msgspec.Struct):
+            members = msgspec.structs.astuple(value)
+            size += _STRUCT + _POINTER * len(members)
+            left += members
+        elif value is None or isinstance(value, _ONCE):
+            pass
+        elif isinstance(value, bytes):
+            size += _BYTES + len(value)
+        elif isinstance(value, int):
+            size += _NUMBER + value.bit_length() // 8
+        elif isinstance(value, dict):
+            size += _DICT + _DICT_ENTRY * len(value)
+            left += [*value, *value.values()]
+        else:
+            raise TypeError(f"records do not hold values of type {type(value).__name__}")
+    return size

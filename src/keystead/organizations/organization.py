@@ -150,7 +150,7 @@ def records_of(organization: Organization) -> list[Record]:
 def apply(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after these changes, as `version`.
 
-    Raises KeyError for a record to remove that is not there, and for a type that is not that of a record kind.
+    Raises KeyError for a record to remove that does not exist, and for a type of which there is no record kind.
     """
     maps = dict(organization.maps)
     for change in changes:

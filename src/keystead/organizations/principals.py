@@ -19,7 +19,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a verified stamp proves: possession of a key, of one of these credential types.
 
     `public_key` is hex (API keys) or base64url COSE (passkeys); `credential_id` is set for passkeys only.
-    `signature` and `scheme` are kept for the vote that the stamp casts.
+    `signature` and `scheme` are recorded with the vote that the stamp casts.
     """
 
     public_key: str
@@ -36,7 +36,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """A user, where the user lives, and the key that proved it.
+    """A user, the organization that the user belongs to, and the key that proved it.
 
     `session_profile_id`: of a session's key whose session is under a profile.
     """
@@ -50,7 +50,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
-    """The user of this organization who holds the proven key; None if nobody does.
+    """The user of this organization who holds the proven key; None if no user does.
 
     Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record.
     """
@@ -89,7 +89,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
 
 
 def expired(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
-    """Published clients take a session for ended when they read the first half of this message."""
+    """The first half of this message is literal: published clients end a session when they read it."""
     return Unauthenticated(
         f"authentication failed: rpc error: code = Unauthenticated desc = expired api key publicKey="
         f"{proven.public_key}: it expired at {expires_at_ms} ms since the epoch",
@@ -98,7 +98,7 @@ def expired(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
 
 
 def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
-    """Published clients take a session for ended when they read these words about a public key."""
+    """The words about a public key are literal: published clients end a session when they read them."""
     if proven.credential_id is not None:
         return Unauthenticated(
             "credential ID could not be found in organization or its parent organization "

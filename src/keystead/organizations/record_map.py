@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.organizations.labels import check_unique
-from keystead.organizations.limits import Limit, Limits, check_room
+from keystead.organizations.limits import Limit, Limits, check_limit
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.persistent_map import PersistentMap
@@ -30,7 +30,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
 
     `word` is the kind in the database: it never changes. `record` is the type of the records, `id_field` the
     field that holds a record's id; None for a kind of which an organization has one record. `limits` are the
-    kind's limits; the first is that of the records themselves. `label_field` is the field whose value is unique
+    kind's limits; the first bounds the number of records. `label_field` is the field whose value is unique
     in an organization (among records of an equal `label_scope`, where that field is given); `label_called` is
     how a refusal calls it. `has_index` is true where `_indexed` and `_unindexed` keep further look-ups.
 
@@ -110,7 +110,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         return replace(bare, by_id=self.by_id.set(id_, record), bytes=size)._indexed(record)
 
     def remove(self: MapT, id_: str) -> MapT:
-        """This map without the record. Raises KeyError if there is none of this id."""
+        """This map without the record. Raises KeyError for an id without a record."""
         before = self.by_id[id_]
         size = self.bytes - self._bytes(before)
         return replace(self._unindexed(before), by_id=self.by_id.delete(id_), bytes=size)
@@ -134,9 +134,9 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
 
     # Rules.
 
-    def check_room(self, adding: int, limits: Limits) -> None:
+    def check_limit(self, adding: int, limits: Limits) -> None:
         """Raise LimitReached if so many more records would exceed the kind's limit."""
-        check_room(len(self), adding, self.limits[0], limits)
+        check_limit(len(self), adding, self.limits[0], limits)
 
     def labels(self, scope: object = None) -> dict[str, str]:
         """The labels that are taken, and the id of the record that has each. `scope`: a value of `label_scope`."""

@@ -1,4 +1,4 @@
-"""The rules of tags, which are of two kinds: names of several users, and names of several private keys.
+"""The rules of tags, of users and of private keys.
 
 Pure. Not here: what a tag means to a policy (`policies`).
 """
@@ -28,7 +28,7 @@ def new_tag(
     field: str,
 ) -> Tag:
     """Raises LimitReached, and InvalidRequest for a name that another tag of this type has."""
-    organization.tags.check_room(1, limits)
+    organization.tags.check_limit(1, limits)
     Tags.check_label(name, organization.tags.labels(tag_type), field)
     now = Timestamp.from_ms(now_ms)
     return Tag(tag_id=tag_id, tag_name=name, tag_type=tag_type, created_at=now, updated_at=now)
@@ -43,7 +43,7 @@ def tag_named(organization: Organization, tag_type: TagType, tag_id: str) -> Tag
 
 
 def check_rename(organization: Organization, tag: Tag, name: str | None, field: str) -> str:
-    """The tag's name from now on. Raises InvalidRequest if another tag of its type has it."""
+    """The name of the tag after the change. Raises InvalidRequest if another tag of its type has it."""
     if name is None or name == tag.tag_name:
         return tag.tag_name
     Tags.check_label(name, organization.tags.labels(tag.tag_type), field)
@@ -57,7 +57,7 @@ def check_apart(adding: Iterable[str], removing: Iterable[str], what: str, field
 
 
 def check_tags(organization: Organization, tag_type: TagType, tag_ids: Iterable[str], field: str) -> None:
-    """Raise NotFound for the first id that is no tag of this type here."""
+    """Raise NotFound for the first id that is not a tag of this type."""
     for tag_id in tag_ids:
         tag = organization.tags.get(tag_id)
         if tag is None or tag.tag_type is not tag_type:

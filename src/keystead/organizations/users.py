@@ -1,4 +1,4 @@
-"""The rules of users and their tags: who may be added, and that each can authenticate.
+"""The rules of users: which user an id names, and that each can authenticate.
 
 Not here: the credentials themselves (`credentials`), and MFA policies (`mfa_policies`).
 """
@@ -36,7 +36,7 @@ def check_credential(user: User, organization: Organization, field: str) -> None
 
 
 def refuse_verification(verification_token: str | None) -> None:
-    """Verified contacts come with the logins; until then a token is refused rather than ignored."""
+    """Raise NotImplementedHere for a token: it is refused rather than ignored."""
     if verification_token:
         raise NotImplementedHere(
             "field `parameters.verificationToken`: verification tokens are not implemented yet"
@@ -44,7 +44,7 @@ def refuse_verification(verification_token: str | None) -> None:
 
 
 def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
-    """The user of this id, or all users in order of creation where there is none ("" is none). Raises NotFound."""
+    """The user of this id; all users in order of creation where the id is None or "". Raises NotFound."""
     return [user_named(organization, user_id)] if user_id else organization.users.in_order()
 
 

@@ -1,4 +1,4 @@
-"""The rules of wallets and private keys: which one is meant, and what may be deleted.
+"""The rules of wallets and private keys: which record an id names, and what may be deleted.
 
 Pure. Not here: how keys are made (`keys`), accounts as they are stored (`attachments`).
 """
@@ -30,16 +30,16 @@ def private_key_named(organization: Organization, private_key_id: str) -> Privat
 
 
 def is_exported(stored: StoredAccount, organization: Organization) -> bool:
-    """Whether the account's key has left: on its own, or with everything that grows from its wallet's mnemonic."""
+    """Whether the account's key was exported: on its own, or with its wallet's mnemonic."""
     return stored.exported or organization.wallets[stored.account.wallet_id].exported
 
 
 def check_exported(
     kind: str, exported: Iterable[tuple[str, bool]], *, without_export: bool | None, machine_code: str
 ) -> None:
-    """Raise InvalidRequest, naming the first of these (id, whether exported), if a key would be lost for good.
+    """Raise InvalidRequest for the first of these (id, whether exported) whose key would be lost.
 
-    `kind` is what they are, as messages call it.
+    `kind` is how the message calls them.
     """
     for record_id, has_left in () if without_export else exported:
         if not has_left:

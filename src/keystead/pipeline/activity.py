@@ -13,9 +13,12 @@ import msgspec
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.errors import ServiceError
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
 from keystead.pipeline.context import ContextSource
@@ -47,6 +50,17 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     new_organization: NewOrganization | None = None
 
 
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The other thing that an execution may yield: it is refused, and yet something is written.
+
+    `error` is what the caller gets, once `rows` are durable; the count of wrong attempts at a code, for example.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
+
+
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
@@ -57,7 +71,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     organization: Organization
     submitter_id: str
     session_profile_id: str
-    identities: Mapping[str, OidcClaims]
+    identities: Mapping[str, ProvenIdentity]
     now_ms: int
     limits: Limits
     signer: Signer
@@ -73,7 +87,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
 THE_SUBMITTER: Final = ""
 """An activity's owner, where that is whoever submits it."""
 
-Execute = Callable[[Any, Any], Outcome[Wire] | Awaitable[Outcome[Wire]]]
+Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
@@ -152,7 +166,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     registered_at_ms: int
     fingerprint: str = ""
     session_profile_id: str = ""
-    identities: Mapping[str, OidcClaims] = {}
+    identities: Mapping[str, ProvenIdentity] = {}
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +194,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     updated_at_ms: int
 
     @property
-    def identities(self) -> Mapping[str, OidcClaims]:
+    def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}
 

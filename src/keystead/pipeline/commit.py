@@ -16,7 +16,7 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.authorization import Case
-from keystead.pipeline.effects import change_of, new_organization_of, result_of
+from keystead.pipeline.effects import change_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutcome, Executed
 from keystead.pipeline.proofs import proof_payloads
@@ -44,7 +44,20 @@ async def commit_of(
     evaluation: Evaluation,
     environment: Environment,
 ) -> Decided:
-    """The activity in the status that its decision and its execution lead to, with everything that changes."""
+    """The activity in the status that its decision and its execution lead to, with everything that changes.
+
+    A new submission whose execution is refused leaves no activity, but its evaluation and what the refusal writes.
+    """
+    if executed.refusal is not None:
+        refused = Commit(
+            organization_id=organization.id,
+            decided_on=organization.version,
+            activity=None,
+            evaluations=(evaluation,),
+            rows=executed.rows,
+        )
+        return Decided(refused, refusal=executed.refusal)
+    rows = executed.rows
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
     change = new_organization = None
     if executed.outcome is not None:
@@ -56,6 +69,7 @@ async def commit_of(
         change = change_of(organization, executed.outcome, evaluation.id)
         assert change is None or case.operation.changes_organization, case.operation.name
         new_organization = new_organization_of(executed.outcome)
+        rows = versioned_rows(executed.outcome.attachments)
     commit = Commit(
         organization_id=organization.id,
         decided_on=organization.version,
@@ -63,6 +77,7 @@ async def commit_of(
         change=change,
         new_organization=new_organization,
         evaluations=(evaluation,),
+        rows=rows,
     )
     return Decided(commit, activity, computed=executed.reusable(case))
 

@@ -16,6 +16,7 @@ from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
 
 
@@ -56,6 +57,12 @@ class ContextReads(Protocol):
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         """The texts of these contract interfaces, by id; those that are gone are left out."""
+        ...
+
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        """The codes lately started for a subject. None if there are none."""
         ...
 
 

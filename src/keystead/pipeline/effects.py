@@ -12,7 +12,8 @@ import msgspec
 
 from keystead.api.records import Wire
 from keystead.api.rendering import encode
-from keystead.organizations.attachments import AttachedRow, Attachment, RemovedRow
+from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
+from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import Outcome
@@ -29,18 +30,24 @@ def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
     """The organization's next version, which this evaluation allowed; None if the outcome leaves it as it is."""
-    if not outcome.changes and not outcome.attachments:
+    attachments = tuple(one for one in outcome.attachments if not isinstance(one, VersionedRow))
+    if not outcome.changes and not attachments:
         return None
     after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _record_lookups(organization, outcome.changes) | _removed_lookups(outcome.attachments)
-    found = _record_lookups(after, outcome.changes) | _new_lookups(outcome.attachments)
+    known = _record_lookups(organization, outcome.changes) | _removed_lookups(attachments)
+    found = _record_lookups(after, outcome.changes) | _new_lookups(attachments)
     return OrganizationChange(
         after=after,
         changes=outcome.changes,
-        attachments=outcome.attachments,
+        attachments=attachments,
         lookups_added=found - known,
         lookups_removed=known - found,
     )
+
+
+def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...]:
+    """Those that are written without a new version of the organization."""
+    return tuple(one for one in attachments if isinstance(one, VersionedRow))
 
 
 def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:

@@ -14,8 +14,9 @@ import msgspec
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome, Refusal
 from keystead.pipeline.authorization import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.states import Event
@@ -32,11 +33,16 @@ class ComputedOutcome(msgspec.Struct, frozen=True):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """`outcome` where the execution succeeded, `failure` where it was refused."""
+    """`outcome` where the execution succeeded, `failure` where it was refused.
+
+    `refusal`: of a new submission, which becomes no activity. `rows` are written where the execution was refused.
+    """
 
     event: Event
     outcome: Outcome[Wire] | None = None
     failure: Status | None = None
+    refusal: ServiceError | None = None
+    rows: tuple[VersionedRow, ...] = ()
 
     def reusable(self, case: Case) -> ComputedOutcome | None:
         """What a later attempt may commit without computing it again: the outcome of an operation that depends on
@@ -63,8 +69,8 @@ async def execute(
 ) -> Executed:
     """Execute the activity if `event`, which the decision led to, says so.
 
-    `computed`: used in place of another execution if its context is the one that was loaded now. Raises the refusal
-    of a new submission; the refusal of an activity on record becomes its failure.
+    `computed`: used in place of another execution if its context is the one that was loaded now. A refusal that
+    writes nothing is raised for a new submission; the refusal of an activity on record becomes its failure.
     """
     if event is not Event.EXECUTED:
         return Executed(event)
@@ -74,13 +80,21 @@ async def execute(
         if case.missing is not None:
             raise case.missing
         outcome = case.operation.execute(execution_of(case, organization, environment), case.current_intent())
-        if not isinstance(outcome, Outcome):
+        if not isinstance(outcome, Outcome | Refusal):
             outcome = await outcome
     except ServiceError as refused:
         if activity.status is ActivityStatus.CREATED or is_temporary(refused):
             raise
-        return Executed(Event.FAILED, failure=Status(code=refused.grpc_code, message=refused.message))
+        return Executed(Event.FAILED, failure=_failure(refused))
+    if isinstance(outcome, Refusal):
+        if activity.status is ActivityStatus.CREATED:
+            return Executed(Event.FAILED, refusal=outcome.error, rows=outcome.rows)
+        return Executed(Event.FAILED, failure=_failure(outcome.error), rows=outcome.rows)
     return Executed(Event.EXECUTED, outcome)
+
+
+def _failure(refused: ServiceError) -> Status:
+    return Status(code=refused.grpc_code, message=refused.message)
 
 
 def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
-from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.sessions.session_tokens import SessionClaims
@@ -30,7 +30,7 @@ class Clock(Protocol):
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 
-    async def proven(self, token: str, field: str) -> OidcClaims:
+    async def proven(self, token: str, field: str) -> ProvenIdentity:
         """The identity that a token proves now. `field` is where the request has the token.
 
         Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys

@@ -16,9 +16,11 @@ import msgspec
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, WalletAccount
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
+from keystead.organizations.outgoing_messages import EmailEvent
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.context import ContextReads
 
@@ -49,7 +51,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
     `decided_on` is the version of the organization that all of it was decided on: the commit succeeds only while
     that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only
-    that. Its votes are stored by user: a later vote of a user replaces the earlier one.
+    that. Its votes are stored by user: a later vote of a user replaces the earlier one. `rows` belong to the
+    organization; each succeeds only while the revision before it is what is stored.
     """
 
     organization_id: str
@@ -58,11 +61,12 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     change: OrganizationChange | None = None
     new_organization: OrganizationChange | None = None
     evaluations: tuple[Evaluation, ...] = ()
+    rows: tuple[VersionedRow, ...] = ()
 
 
 class CommitOutcome(Enum):
     COMMITTED = "committed"
-    CONFLICT = "the organization or the activity is no longer what the commit began from"
+    CONFLICT = "the organization, the activity or a row is no longer what the commit began from"
     DUPLICATE = "an activity of this fingerprint is already there"
 
 
@@ -141,6 +145,12 @@ class Store(ContextReads, Protocol):
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
         """What the rules said, vote by vote, in order; of a denied submission too."""
+        ...
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        """What became of e-mails to this address, newest first; "" is any type."""
         ...
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:

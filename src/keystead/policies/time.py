@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -99,7 +99,6 @@ class CronSpan(msgspec.Struct, frozen=True):
         return by_day or by_weekday if self.either_day else by_day and by_weekday
 
 
-@lru_cache(maxsize=4096)
 def _instant(zone: ZoneInfo, day: date, minute: int) -> datetime:
     """When a zone's clock shows this minute of this day.
 

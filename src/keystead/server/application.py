@@ -36,7 +36,7 @@ from keystead.server.cors import CorsPolicy
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
-from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
+from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -186,8 +186,7 @@ class Application:
         activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            fail_closed = self._settings.deny_policies_fail_closed
-            warn_of_unsafe_policies(activity, now, line.request_id, fail_closed=fail_closed)
+            await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
         reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))

@@ -142,7 +142,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Most organizations that a process keeps in memory.", ge=1)
     ] = 10_000
     organization_bytes_cached: Annotated[
-        int, Meta(description="Most bytes, by estimate, that they may take.", ge=1)
+        int, Meta(description="Most bytes, measured, that they and the answers kept with them may take.", ge=1)
     ] = 268_435_456
     signing_bytes_cached: Annotated[
         int, Meta(description="Most bytes of keys and contract interfaces that a process keeps for signing.", ge=0)

@@ -13,12 +13,14 @@ from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.outgoing_messages import EmailEvent
 from keystead.pipeline.store import Page
 from keystead.storage import rows
 from keystead.storage.statements import Reads, Statement
 
-LOWEST = ""
-"""A cursor below every id, which is a UUID."""
+LOWEST, HIGHEST = "", "~"
+"""Cursors below and above every id, which is a UUID."""
 
 
 class AttachmentReads(ABC):
@@ -95,6 +97,28 @@ class AttachmentReads(ABC):
             self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose
         )
         return Sealed(*found[0]) if found else None
+
+    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
+        found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
+        return rows.one_time_code_from(found[0]) if found else None
+
+    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
+        found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
+        return rows.code_count_from(found[0]) if found else None
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEvent]:
+        pages = self._reads.email_events
+        found = await self._select(
+            pages.above if page.before else pages.below,
+            organization_id=organization_id,
+            recipient=recipient.lower(),
+            event_type=event_type,
+            cursor=page.before or page.after or HIGHEST,
+            limit=page.limit,
+        )
+        return [rows.email_event_from(row) for row in found]
 
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page

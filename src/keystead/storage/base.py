@@ -10,9 +10,11 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
+from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock
 from keystead.storage import rows
@@ -42,7 +44,7 @@ class DatabaseStore(DatabaseReads):
         self._is_closed = False
         self._group_commit = GroupCommit(self._write, self._settle)
 
-    # What an engine adds.
+    # What each database adds.
 
     @abstractmethod
     async def version(self, organization_id: str) -> Version | None:
@@ -59,7 +61,7 @@ class DatabaseStore(DatabaseReads):
 
     @abstractmethod
     async def _write(self, batch: Batch) -> CommitOutcome | Exception:
-        """Run a transaction: its outcome, or the error for those who wait for it."""
+        """Run a transaction: its outcome, or the error for its commits."""
 
     @abstractmethod
     def _request_lock(self, organization_id: str) -> LockRequest:
@@ -125,7 +127,7 @@ class DatabaseStore(DatabaseReads):
         return pending.future
 
     def _settle(self, settled: Settled) -> None:
-        """Report the outcomes to those who wait for them."""
+        """Report the outcomes to the callers of `commit`."""
         for pending, outcome in settled:
             if outcome is CommitOutcome.COMMITTED:
                 for organization in pending.organizations:
@@ -137,8 +139,27 @@ class DatabaseStore(DatabaseReads):
             else:
                 pending.future.set_exception(outcome)
 
+    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
+        """Take messages that are due and that nobody else holds, the oldest first."""
+        found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
+        leased = [rows.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
+        taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
+        return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
+
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+        """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
+        return await self._write_rows(after.organization_id, *filter(None, (after, event)))
+
+    async def _write_rows(self, organization_id: str, *written: AttachedRow) -> bool:
+        """Whether the rows were written: each is new, or follows what is stored."""
+        write_set = WriteSet()
+        for row in written:
+            rows.write_row(organization_id, row, write_set)
+        outcome = await self._add(pending_write(organization_id, write_set, ()))
+        return outcome is CommitOutcome.COMMITTED
+
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
-        """Put a fact in the place of another; False, with nothing changed, if that is no longer the fact."""
+        """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
         swap = SettingSwap(name, before, after)
         written = WriteSet(setting_swap=swap)
         return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED

@@ -13,7 +13,15 @@ import msgspec
 
 from keystead.organizations.organization import Version
 from keystead.storage.tables import TABLES
-from keystead.storage.write_set import ActivitySwap, Row, SettingSwap, VersionSwap, WalletContents, WriteSet
+from keystead.storage.write_set import (
+    ActivitySwap,
+    Row,
+    RowSwap,
+    SettingSwap,
+    VersionSwap,
+    WalletContents,
+    WriteSet,
+)
 
 KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
 """Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
@@ -24,7 +32,9 @@ same row waits for this one."""
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What one transaction writes: at most one swap per organization and per activity, and each row once.
+    """What one transaction writes: at most one swap per organization, per activity and per row, and each row once.
+
+    `row_swaps` are by table.
 
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
@@ -36,6 +46,7 @@ class Batch(msgspec.Struct, frozen=True):
     version_checks: dict[str, Version]
     version_swaps: list[VersionSwap]
     activity_swaps: list[ActivitySwap]
+    row_swaps: dict[str, list[RowSwap]]
     rows: dict[str, list[Row]]
     deleted: dict[str, list[Row]]
     deleted_organizations: list[str]
@@ -56,6 +67,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
     version_swaps: dict[Row, VersionSwap] = {}
     activity_swaps: dict[Row, ActivitySwap] = {}
     setting_swaps: dict[Row, SettingSwap] = {}
+    row_swaps: dict[tuple[str, Row], RowSwap] = {}
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
     deleted_organizations: list[str] = []
@@ -83,6 +95,11 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
             if setting_swap.key() in setting_swaps:
                 return None
             setting_swaps[setting_swap.key()] = setting_swap
+        for row_swap in commit.row_swaps:
+            place = row_swap.table, row_swap.key()
+            if place in row_swaps:
+                return None
+            row_swaps[place] = row_swap
         for place in commit.deleted:
             last[place] = None
         for table, row in commit.rows:
@@ -105,9 +122,17 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
         dict(sorted(version_checks.items())),
         [version_swaps[key] for key in sorted(version_swaps)],
         [activity_swaps[key] for key in sorted(activity_swaps)],
+        _by_table(row_swaps),
         rows,
         deleted,
         deleted_organizations,
         emptied_wallets,
         [setting_swaps[key] for key in sorted(setting_swaps)],
     )
+
+
+def _by_table(swaps: dict[tuple[str, Row], RowSwap]) -> dict[str, list[RowSwap]]:
+    by_table: dict[str, list[RowSwap]] = {}
+    for table, key in sorted(swaps):
+        by_table.setdefault(table, []).append(swaps[table, key])
+    return by_table

@@ -16,12 +16,12 @@ class NotMigrated(Unavailable):
 
 
 def unavailable(cause: str) -> DatabaseUnavailable:
-    """For any operation that the database did not carry out, or may not have."""
+    """For any operation that the database did not do, or may not have done."""
     return DatabaseUnavailable(f"the database {cause}; sending the same request again is safe")
 
 
 def already_there(error: Exception) -> ServiceError:
-    """For a row that had to be new and was not."""
+    """For a row whose key exists already."""
     refusal: ServiceError = Internal("the commit contradicts what is stored")
     if "wallet_account.name" in str(error) or "wallet_account_by_name" in str(error):
         refusal = AlreadyExists("a wallet account of this organization already has this name")
@@ -32,7 +32,7 @@ def already_there(error: Exception) -> ServiceError:
 
 
 def unwritten(error: Exception) -> ServiceError:
-    """For a commit that could not be written through no fault of the database."""
+    """For a commit that failed for a reason that is not the database's."""
     refusal = Internal("the commit could not be written")
     refusal.__cause__ = error
     return refusal

@@ -22,10 +22,10 @@ import asyncpg
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
+from keystead.storage import write_set
 from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
 from keystead.storage.tables import TABLES, postgres_insert
-from keystead.storage.write_set import IF_SKIPPED, ActivitySwap, SettingSwap, VersionSwap
 
 
 async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
@@ -49,11 +49,13 @@ async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome
 
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
-    for swap, steps in (
+    swaps: list[tuple[Swap, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
         (sql.swap_setting, batch.setting_swaps),
-    ):
+        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
+    ]
+    for swap, steps in swaps:
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
     tables = tuple(table for table in TABLES if batch.rows.get(table.name))
@@ -61,8 +63,8 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
         columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
         inserted = await connection.fetchrow(postgres_insert(tables), *columns)
         for table, count in zip(tables, inserted, strict=True):
-            if table.name in IF_SKIPPED and count != len(batch.rows[table.name]):
-                return IF_SKIPPED[table.name]
+            if table.name in write_set.IF_SKIPPED and count != len(batch.rows[table.name]):
+                return write_set.IF_SKIPPED[table.name]
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:
@@ -85,7 +87,7 @@ async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mappi
     return found == checks
 
 
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[VersionSwap | SettingSwap | ActivitySwap]) -> bool:
+async def _swapped(connection: Any, swap: Swap, steps: Sequence[write_set.Swap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1

@@ -15,11 +15,8 @@ from keystead.organizations.lookups import LookupKind, possible_values
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Page
 from keystead.storage import rows
-from keystead.storage.attachment_reads import LOWEST, AttachmentReads
+from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
 from keystead.storage.errors import NotMigrated
-
-_HIGHEST = "~"
-"""A cursor above every id, which is a UUID."""
 
 
 class DatabaseReads(AttachmentReads):
@@ -58,7 +55,7 @@ class DatabaseReads(AttachmentReads):
             organization_id=organization_id,
             statuses=self._listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
             types=self._listed(list(dict.fromkeys(types))),
-            cursor=cursor or _HIGHEST,
+            cursor=cursor or HIGHEST,
             limit=page.limit,
         )
         return rows.activities_from(found)
@@ -113,7 +110,7 @@ class DatabaseReads(AttachmentReads):
     # The instance.
 
     async def instance_value(self, name: str) -> bytes | None:
-        """A value of the whole instance, written when it was made; None if there is none of this name."""
+        """A value of the whole instance, written when it was made; None for a name without a value."""
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
 

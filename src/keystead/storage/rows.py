@@ -1,4 +1,4 @@
-"""Between the values of the rooms below and the rows of the tables. Pure.
+"""From commits to rows, and from rows to records, activities and votes. Pure.
 
 Here: what each row holds, encoding and decoding. Not here: SQL (`statements`), which commits share a transaction
 (`groups`).
@@ -24,22 +24,23 @@ from keystead.api.records import (
     Vote,
     WalletAccount,
 )
+from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import (
-    AttachedRow,
     Attachment,
     RemovedOrganizationContents,
-    RemovedRow,
     RemovedWalletAccounts,
     StoredAccount,
 )
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.lookups import Lookup
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
 from keystead.storage.tables import TABLES_BY_NAME
-from keystead.storage.write_set import ActivitySwap, Row, VersionSwap, WalletContents, WriteSet
+from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
 _data_key_decoder = msgspec.json.Decoder(DataKey)
@@ -49,6 +50,10 @@ _proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
 _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
+_one_time_code_decoder = msgspec.json.Decoder(OneTimeCode)
+_code_count_decoder = msgspec.json.Decoder(CodeCount)
+_outgoing_message_decoder = msgspec.json.Decoder(OutgoingMessage)
+_email_event_decoder = msgspec.json.Decoder(EmailEvent)
 
 _REMOVED = b""
 """The body of a record that was removed."""
@@ -92,6 +97,8 @@ def of_commit(commit: Commit) -> WriteSet:
         votes = {vote.user_id: vote for vote in activity.votes}
         for vote in votes.values():
             written.rows.extend(_vote_rows(activity, vote))
+    for row in commit.rows:
+        write_row(commit.organization_id, row, written)
     for evaluation in commit.evaluations:
         written.rows.extend(_evaluation_rows(evaluation))
     return written
@@ -117,6 +124,18 @@ def of_bootstrap(
     return written
 
 
+def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) -> None:
+    """Add to the write set a row of this organization: new, or in the place of the revision before it."""
+    table = TABLES_BY_NAME[attached.table.name]
+    row = (organization_id, *attached.row())
+    if isinstance(attached, VersionedRow) and attached.revision > 1:
+        columns = list(zip(table.names, row, strict=True))
+        key, values = columns[: table.key_length], columns[table.key_length :]
+        written.row_swaps.append(RowSwap(table.name, tuple(key), attached.revision - 1, tuple(values)))
+    else:
+        written.rows.append((table.name, row))
+
+
 def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
     """Add to the write set what the change writes and deletes."""
     after, organization_id = change.after, change.after.id
@@ -125,8 +144,7 @@ def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
     for attachment in change.attachments:
         match attachment:
             case AttachedRow():
-                table = TABLES_BY_NAME[attachment.table.name]
-                written.rows.append((table.name, (organization_id, *attachment.row())))
+                write_row(organization_id, attachment, written)
             case RemovedRow(attached, key):
                 written.deleted.append((TABLES_BY_NAME[attached.name].name, (organization_id, *key)))
             case RemovedWalletAccounts(wallet_id):
@@ -266,6 +284,22 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
         rule=found.rule,
         policy_ids=found.policy_ids,
     )
+
+
+def one_time_code_from(row: Sequence[Any]) -> OneTimeCode:
+    return _one_time_code_decoder.decode(row[0])
+
+
+def code_count_from(row: Sequence[Any]) -> CodeCount:
+    return _code_count_decoder.decode(row[0])
+
+
+def outgoing_message_from(row: Sequence[Any]) -> OutgoingMessage:
+    return _outgoing_message_decoder.decode(row[0])
+
+
+def email_event_from(row: Sequence[Any]) -> EmailEvent:
+    return _email_event_decoder.decode(row[0])
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:

@@ -20,8 +20,8 @@ from keystead.pipeline.store import CommitOutcome
 from keystead.storage.batch import Batch
 from keystead.storage.errors import already_there, unwritten
 from keystead.storage.sqlite_connection import DatabaseFile, translated
-from keystead.storage.statements import SqliteStatements
-from keystead.storage.write_set import IF_SKIPPED, Row
+from keystead.storage.statements import SqliteStatements, Statement
+from keystead.storage.write_set import IF_SKIPPED, Row, Swap
 
 
 class SqliteWriter:
@@ -88,11 +88,13 @@ class SqliteWriter:
 
 def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitOutcome:
     """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
-    for statement, steps in (
+    swaps: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
         (sql.swap_setting, batch.setting_swaps),
-    ):
+        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
+    ]
+    for statement, steps in swaps:
         for step in steps:
             if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                 return CommitOutcome.CONFLICT

@@ -19,6 +19,8 @@ from keystead.storage.tables import (
     TABLES_BY_NAME,
     deletion,
     deletion_of_organization,
+    row_lock,
+    row_swap,
     sqlite_insert,
 )
 
@@ -85,6 +87,10 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     data_keys_above: Statement
     instance_value: Statement
     schema_version: Statement
+    one_time_code: Statement
+    code_count: Statement
+    due_messages: Statement
+    email_events: Pages
 
 
 class Swap(msgspec.Struct, frozen=True):
@@ -114,7 +120,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: the updates of `write_set.VersionSwap`, `ActivitySwap` and
-    `SettingSwap`. Each changes one row, or none.
+    `SettingSwap`; `swap_rows`: of `RowSwap`, by table. Each changes one row, or none.
 
     `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
     the rows' values one after another.
@@ -123,11 +129,13 @@ class SqliteStatements(Statements, frozen=True, kw_only=True):
     swap_version: Statement
     swap_activity: Statement
     swap_setting: Statement
+    swap_rows: dict[str, Statement]
     inserts: dict[str, dict[int, str]]
 
 
 class PostgresStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`.
+    """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`;
+    `swap_rows`: of `RowSwap`, by table.
 
     `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
     keeps them as they are until the transaction ends. Inserts: `tables.postgres_insert`.
@@ -136,6 +144,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     swap_version: Swap
     swap_activity: Swap
     swap_setting: Swap
+    swap_rows: dict[str, Swap]
     lock_organization: Statement
     check_versions: Statement
 
@@ -151,6 +160,7 @@ def sqlite_statements() -> SqliteStatements:
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
+        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in TABLES if table.has_revision},
         inserts={
             table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in TABLES
         },
@@ -170,6 +180,11 @@ def postgres_statements() -> PostgresStatements:
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
+        swap_rows={
+            table.name: Swap(compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql"))
+            for table in TABLES
+            if table.has_revision
+        },
         lock_organization=named.take("lock_organization"),
         check_versions=named.take("check_versions"),
     )

@@ -13,7 +13,8 @@ from typing import assert_never
 
 import msgspec
 
-from keystead.organizations.attachments import ATTACHED_TABLES, AttachedTable
+from keystead.organizations.attached_rows import AttachedTable
+from keystead.organizations.attachments import ATTACHED_TABLES
 
 
 class IfPresent(Enum):
@@ -29,6 +30,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     `columns` are all of them, in order, with their types: str, int, bool or bytes. The first `key_length` are the
     primary key. `is_merged`: where several commits share a transaction, only the last row of each key is written.
+    `has_revision`: its rows are changed by compare-and-swap of the column `revision`, the first after the key.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     key_length: int
     if_present: IfPresent
     is_merged: bool = False
+    has_revision: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,12 +54,15 @@ def _columns(**types: type) -> tuple[tuple[str, type], ...]:
 
 
 def _attached(table: AttachedTable) -> Table:
+    # Of two new rows of one key, the second is skipped, and its commit with it.
+    if_present = IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL
     return Table(
         name=table.name,
         columns=(("organization_id", str), *table.key, *table.columns),
         key_length=1 + len(table.key),
-        if_present=IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL,
-        is_merged=True,
+        if_present=IfPresent.SKIP if table.has_revision else if_present,
+        is_merged=not table.has_revision,
+        has_revision=table.has_revision,
     )
 
 
@@ -193,6 +199,20 @@ def _on_conflict(table: Table) -> str:
             return ""
         case _:
             assert_never(table.if_present)
+
+
+def row_swap(table: Table) -> str:
+    """Puts a row in the place of the revision before it. Parameters: `write_set.RowSwap`."""
+    columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
+    key = " AND ".join(f"{name} = :{name}" for name in table.key)
+    return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608
+
+
+def row_lock(table: Table) -> str:
+    """Reads and locks the rows of several swaps, in order of keys. Parameters: a list for each key column."""
+    key = ", ".join(table.key)
+    wanted = " AND ".join(f"{name} = ANY(:{name}s)" for name in table.key)
+    return f"SELECT {key}, revision FROM {table.name} WHERE {wanted} ORDER BY {key} FOR UPDATE"  # noqa: S608
 
 
 def deletion(table: Table) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitOutcome
 
@@ -30,6 +31,7 @@ IF_SKIPPED = {
     "instance": CommitOutcome.CONFLICT,
     "organization": CommitOutcome.CONFLICT,
     "activity": CommitOutcome.DUPLICATE,
+    **{table.name: CommitOutcome.CONFLICT for table in ATTACHED_TABLES if table.has_revision},
 }
 """The outcome of a commit that inserts a row of this table where the key exists already."""
 
@@ -86,6 +88,29 @@ class ActivitySwap(msgspec.Struct, frozen=True):
         return (self.organization_id, self.activity_id, self.before)
 
 
+class RowSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of a row with a revision: fails unless `before` is still its revision.
+
+    `key_values` and `values` map columns to values: those of the key, and the new ones of all others.
+    """
+
+    table: str
+    key_values: tuple[tuple[str, str], ...]
+    before: int
+    values: tuple[tuple[str, Any], ...]
+
+    def parameters(self) -> dict[str, Any]:
+        after = {f"after_{name}": value for name, value in self.values}
+        return {**dict(self.key_values), "before_revision": self.before, **after}
+
+    def key(self) -> Row:
+        return tuple(value for _, value in self.key_values)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (*self.key(), self.before)
+
+
 class SettingSwap(msgspec.Struct, frozen=True):
     """Compare-and-swap of a value of the instance: fails unless `before` is still its value."""
 
@@ -102,6 +127,9 @@ class SettingSwap(msgspec.Struct, frozen=True):
     def expected(self) -> Row:
         """The row that the swap needs in the database."""
         return (self.name, self.before)
+
+
+Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
 
 
 class WalletContents(msgspec.Struct, frozen=True):
@@ -128,6 +156,7 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     version_swap: VersionSwap | None = None
     version_check: tuple[str, Version] | None = None
     activity_swap: ActivitySwap | None = None
+    row_swaps: list[RowSwap] = []
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
     setting_swap: SettingSwap | None = None

@@ -19,36 +19,49 @@ CONTRACT_INTERFACES = Limit(
 )
 
 
+CONTRACT_INTERFACE_BYTES = Limit(
+    name="contract_interface_bytes",
+    default=16_777_216,
+    description="Most bytes of the texts of all contract interfaces of an organization, which one query lists.",
+    called="bytes of smart contract interfaces",
+)
+
+
 class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
-    """A contract interface without its text, which is large."""
+    """A contract interface without its text, which is large. `text_bytes`: its size in UTF-8."""
 
     id: str
     address: str
     type: SmartContractInterfaceType
     label: str
     notes: str
+    text_bytes: int
     created_at: Timestamp
     updated_at: Timestamp
 
 
 class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
-    """`by_contract` maps a contract, as `contract_key` has it, to the id of its interface."""
+    """`by_contract` maps a contract, as `contract_key` has it, to the id of its interface. `text_bytes`: of all
+    texts together."""
 
     word = "contract_interface"
     record = ContractInterface
     id_field = "id"
-    limits = (CONTRACT_INTERFACES,)
+    limits = (CONTRACT_INTERFACES, CONTRACT_INTERFACE_BYTES)
     has_index = True
 
     by_contract: PersistentMap[str, str] = PersistentMap()
+    text_bytes: int = 0
 
     def _indexed(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
-        return replace(self, by_contract=self.by_contract.set(contract, record.id))
+        by_contract = self.by_contract.set(contract, record.id)
+        return replace(self, by_contract=by_contract, text_bytes=self.text_bytes + record.text_bytes)
 
     def _unindexed(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
-        return replace(self, by_contract=self.by_contract.delete(contract))
+        by_contract = self.by_contract.delete(contract)
+        return replace(self, by_contract=by_contract, text_bytes=self.text_bytes - record.text_bytes)
 
 
 def contract_key(kind: SmartContractInterfaceType, address: str) -> str:

@@ -19,7 +19,13 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
 from keystead.policies.policy_set import PolicySet
-from keystead.policies.request import Approval, AuthorizationRequest, RequestedActivity, visible_params
+from keystead.policies.request import (
+    Approval,
+    AuthorizationRequest,
+    RequestedActivity,
+    may_sign_transaction_unseen,
+    visible_params,
+)
 from keystead.policies.resources import OWN_RIGHTS
 from keystead.policies.testing.organization import OrganizationUnderTest, named_user
 from keystead.policies.testing.schema import MalformedTable, Table, check_params, check_resources, read
@@ -44,6 +50,7 @@ class CaseFile(Table, frozen=True):
     users: tuple[dict[str, Any], ...] | None = None
     root_quorum: dict[str, Any] | None = None
     deny_policies_fail_closed: bool = False
+    refuse_raw_payloads: bool = False
     at: Moment | None = None
 
 
@@ -116,16 +123,20 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         raise MalformedTable(f"{where}.by", _unknown("policy", written.by, policy_names))
     now_ms = default_ms if written.at is None else _ms(written.at)
     _, submitted = _approval(written.who, organization, now_ms, f"{where}.who")
+    activity = RequestedActivity(type=written.type, params=visible_params(written.type, written.params))
     request = AuthorizationRequest(
         root_quorum=organization.root_quorum,
         users=organization.users,
         approvals=(submitted,),
         submitter_id=submitted.user_id,
-        activity=RequestedActivity(type=written.type, params=visible_params(written.type, written.params)),
+        activity=activity,
         now_ms=now_ms,
         owner_id=_owner(written, organization, f"{where}.owner"),
         resources=written.resources,
         deny_policies_fail_closed=organization.fail_closed,
+        refuses_raw_payload=organization.refuse_raw_payloads
+        and organization.policies.reads_transactions
+        and may_sign_transaction_unseen(activity),
     )
     approvals = tuple(_approval(each, organization, now_ms, f"{where}.approvals") for each in written.approvals)
     return PolicyCase(table=written, request=request, policies=organization.policies, approvals=approvals)

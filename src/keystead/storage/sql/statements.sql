@@ -153,6 +153,30 @@ SELECT value FROM instance WHERE name = :name;
 -- name: schema_version
 SELECT version FROM schema_version;
 
+-- name: one_time_code
+SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id = :id;
+
+-- name: code_count
+SELECT body FROM one_time_code_count WHERE organization_id = :organization_id AND subject = :subject;
+
+-- name: due_messages
+SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
+
+-- name: email_events_below
+SELECT body FROM email_event
+WHERE organization_id = :organization_id AND recipient = :recipient
+    AND (:event_type = '' OR event_type = :event_type) AND id < :cursor
+ORDER BY id DESC LIMIT :limit;
+
+-- name: email_events_above
+SELECT body FROM (
+    SELECT id, body FROM email_event
+    WHERE organization_id = :organization_id AND recipient = :recipient
+        AND (:event_type = '' OR event_type = :event_type) AND id > :cursor
+    ORDER BY id LIMIT :limit
+) AS newer
+ORDER BY id DESC;
+
 -- Compare-and-swap: each changes one row, or none where the expected state is no longer there.
 
 -- name: swap_activity

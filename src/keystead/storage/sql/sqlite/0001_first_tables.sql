@@ -148,6 +148,55 @@ CREATE TABLE sealed_secret (
     PRIMARY KEY (organization_id, record_id, purpose)
 );
 
+-- Rows with a revision: each is replaced only where the revision before it is still there.
+
+CREATE TABLE one_time_code (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE INDEX one_time_code_by_expiry ON one_time_code (expires_at_ms);
+
+-- subject: a digest of the contact, or of the caller's identifier of its user.
+CREATE TABLE one_time_code_count (
+    organization_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, subject)
+);
+
+CREATE INDEX one_time_code_count_by_expiry ON one_time_code_count (expires_at_ms);
+
+-- due_ms: null once the message was sent or given up.
+CREATE TABLE outgoing_message (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    due_ms INTEGER,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+-- Any process takes what is due, of any organization.
+CREATE INDEX outgoing_message_due ON outgoing_message (due_ms) WHERE due_ms IS NOT NULL;
+
+CREATE TABLE email_event (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE INDEX email_event_by_recipient ON email_event (organization_id, recipient, id);
+
 -- parent_id: '' for an organization without a parent, since null could not be part of the key.
 -- holder_id: two holders in one organization may have the same value.
 CREATE TABLE lookup (

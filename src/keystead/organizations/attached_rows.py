@@ -1,0 +1,58 @@
+"""Rows beside an organization's value: what every kind of them has.
+
+Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_time_codes`, `outgoing_messages`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from keystead.organizations.lookups import Lookup
+
+
+class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
+
+    Types are str, int, bool and bytes. `is_replaced`: a row takes the place of one of the same key; otherwise a
+    second row of a key is an error. `has_revision`: see VersionedRow.
+    """
+
+    name: str
+    key: tuple[tuple[str, type], ...]
+    columns: tuple[tuple[str, type], ...]
+    is_replaced: bool = False
+    has_revision: bool = False
+
+
+class AttachedRow(msgspec.Struct, frozen=True):
+    """A row to write. A kind is a subclass with its table, listed in ATTACHED_TABLES."""
+
+    table: ClassVar[AttachedTable]
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of the key, then those of the other columns."""
+        raise NotImplementedError
+
+    def lookups(self) -> frozenset[Lookup]:
+        """The values by which the row is found from its organization's parent."""
+        return frozenset()
+
+
+class VersionedRow(AttachedRow, frozen=True, kw_only=True):
+    """A row with a revision of its own: writing it makes no new version of the organization.
+
+    Revision 1 is a new row. A later one replaces the revision before it, and only that: if that is no longer what
+    is stored, the whole commit fails and is decided again. The first column of its table is `revision`.
+    """
+
+    revision: int = 1
+
+
+class RemovedRow(msgspec.Struct, frozen=True):
+    """A row to delete, by its key, with the look-ups that led to it."""
+
+    table: AttachedTable
+    key: tuple[str, ...]
+    lookups: frozenset[Lookup] = frozenset()

@@ -1,0 +1,136 @@
+"""One-time codes as they are stored, and how many were started: rows that change without a new version.
+
+Here: the rows, and the rules of attempts and counts. Pure. Not here: how a code looks (`sessions.one_time_codes`),
+its digest (`signer`), what a right code leads to (`operations`).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.organizations.attached_rows import AttachedTable, VersionedRow
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.sessions.one_time_codes import ACTIVE_MAX, ATTEMPTS_MAX, INIT_MAX, INIT_WINDOW_MS, CodeForm
+from keystead.sessions.verification_tokens import OtpType
+
+_encode = msgspec.json.Encoder().encode
+
+
+class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
+    """A code that was sent to a contact. The code itself is not stored.
+
+    `flow`: which operation takes the code: verify_otp with an encrypted attempt, verify_otp with the code in the
+    clear (older), otp_auth. `digest`: the keyed digest of the canonical code. `target`: the sealed private half of
+    the key that attempts are encrypted to, in the first flow only. Times are milliseconds since the epoch.
+    """
+
+    table = AttachedTable(
+        name="one_time_code",
+        key=(("id", str),),
+        columns=(("revision", int), ("expires_at_ms", int), ("body", bytes)),
+        has_revision=True,
+    )
+
+    id: str
+    flow: Literal["encrypted", "plain", "auth"]
+    otp_type: OtpType
+    contact: str
+    form: CodeForm
+    digest: bytes
+    created_at_ms: int
+    expires_at_ms: int
+    target: Sealed | None = None
+    attempts: int = 0
+    used_at_ms: int | None = None
+
+    def row(self) -> tuple[Any, ...]:
+        return (self.id, self.revision, self.expires_at_ms, _encode(self))
+
+    def is_open(self, now_ms: int) -> bool:
+        """Whether an attempt may still succeed."""
+        return self.used_at_ms is None and self.attempts < ATTEMPTS_MAX and now_ms < self.expires_at_ms
+
+    def after_wrong_attempt(self) -> OneTimeCode:
+        return replace(self, revision=self.revision + 1, attempts=self.attempts + 1)
+
+    def after_use(self, now_ms: int) -> OneTimeCode:
+        return replace(self, revision=self.revision + 1, attempts=self.attempts + 1, used_at_ms=now_ms)
+
+
+class CodeStart(msgspec.Struct, frozen=True, array_like=True):
+    """One code that was started. Times are milliseconds since the epoch."""
+
+    otp_id: str
+    started_at_ms: int
+    expires_at_ms: int
+
+
+class CodeCount(VersionedRow, frozen=True, kw_only=True):
+    """The codes that were lately started for one subject: a contact, or a user identifier of the caller's.
+
+    `subject`: a digest, see `contact_subject` and `user_subject`. Two codes that are started at the same instant
+    both write this row, so one of them is decided again and sees the other.
+    """
+
+    table = AttachedTable(
+        name="one_time_code_count",
+        key=(("subject", str),),
+        columns=(("revision", int), ("expires_at_ms", int), ("body", bytes)),
+        has_revision=True,
+    )
+
+    subject: str
+    starts: tuple[CodeStart, ...] = ()
+
+    def row(self) -> tuple[Any, ...]:
+        expires_at_ms = max((_forgotten_at_ms(start) for start in self.starts), default=0)
+        return (self.subject, self.revision, expires_at_ms, _encode(self))
+
+    def with_start(self, start: CodeStart) -> CodeCount:
+        """The next revision, with what no rule looks at any more left out."""
+        kept = [one for one in self.starts if _forgotten_at_ms(one) > start.started_at_ms]
+        return replace(self, revision=self.revision + 1, starts=(*kept, start))
+
+    def without(self, otp_id: str) -> CodeCount:
+        """The next revision, without a code that was used."""
+        kept = tuple(one for one in self.starts if one.otp_id != otp_id)
+        return replace(self, revision=self.revision + 1, starts=kept)
+
+    def active(self, now_ms: int) -> int:
+        return sum(now_ms < one.expires_at_ms for one in self.starts)
+
+    def started_lately(self, now_ms: int) -> int:
+        return sum(now_ms < one.started_at_ms + INIT_WINDOW_MS for one in self.starts)
+
+
+def has_room_for_contact(count: CodeCount, now_ms: int) -> bool:
+    """Whether a contact may get another code. A locked code counts until it expires, or guessing would be free."""
+    return count.active(now_ms) < ACTIVE_MAX
+
+
+def has_room_for_user(count: CodeCount, now_ms: int) -> bool:
+    """Whether a user identifier may start another code."""
+    return count.started_lately(now_ms) < INIT_MAX
+
+
+def contact_subject(contact: str) -> str:
+    """`contact`: normalized, as `contacts` does."""
+    return f"contact {sha256(contact.encode()).hexdigest()}"
+
+
+def user_subject(user_identifier: str) -> str:
+    """`user_identifier`: the caller's own text, of any form."""
+    return f"user {sha256(user_identifier.encode()).hexdigest()}"
+
+
+def no_starts(subject: str) -> CodeCount:
+    """The count of a subject that has no row: its first revision to be written is 1."""
+    return CodeCount(subject=subject, revision=0)
+
+
+def _forgotten_at_ms(start: CodeStart) -> int:
+    return max(start.expires_at_ms, start.started_at_ms + INIT_WINDOW_MS)

@@ -1,0 +1,91 @@
+"""Messages that wait to be sent, and what became of e-mails: rows that change without a new version.
+
+Here: the rows. Not here: the text of a message, which is sealed (`delivery`), sending it (`delivery.outbox`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.organizations.attached_rows import AttachedRow, AttachedTable, VersionedRow
+from keystead.organizations.kinds.data_key import Sealed
+
+Channel = Literal["email", "sms"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class SendResult(StrEnum):
+    """What became of an attempt to send; the words are those of e-mail events."""
+
+    SENT = "Send"
+    DELAYED = "DeliveryDelay"
+    GIVEN_UP = "Bounce"
+
+
+class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
+    """A message in the outbox. `revision` tells one lease from an earlier one. Times are ms since the epoch.
+
+    `due_ms`: when somebody may take it; None once it was sent or given up, and then `sealed` is None, too.
+    `failures`: attempts so far. `give_up_at_ms`: after this moment a temporary failure is the last one.
+    `sender`: the address that the caller chose, "" where the operator's setting decides.
+    """
+
+    table = AttachedTable(
+        name="outgoing_message",
+        key=(("id", str),),
+        columns=(("revision", int), ("due_ms", int), ("body", bytes)),
+        has_revision=True,
+    )
+
+    id: str
+    organization_id: str
+    channel: Channel
+    recipient: str
+    sender: str
+    sealed: Sealed | None
+    created_at_ms: int
+    due_ms: int | None
+    give_up_at_ms: int
+    failures: int = 0
+
+    def row(self) -> tuple[Any, ...]:
+        return (self.id, self.revision, self.due_ms, _encode(self))
+
+    def leased(self, until_ms: int) -> OutgoingMessage:
+        return replace(self, revision=self.revision + 1, due_ms=until_ms)
+
+    def after_attempt(self, result: SendResult, next_attempt_ms: int | None) -> OutgoingMessage:
+        """`next_attempt_ms`: None if there is none; then nothing of the text is kept."""
+        return replace(
+            self,
+            revision=self.revision + 1,
+            due_ms=next_attempt_ms,
+            failures=self.failures + (result is not SendResult.SENT),
+            sealed=None if next_attempt_ms is None else self.sealed,
+        )
+
+
+class EmailEvent(AttachedRow, frozen=True, kw_only=True):
+    """What became of one attempt to send an e-mail. `detail`: the server's answer, or why it failed."""
+
+    table = AttachedTable(
+        name="email_event",
+        key=(("id", str),),
+        columns=(("recipient", str), ("event_type", str), ("body", bytes)),
+    )
+
+    id: str
+    message_id: str
+    type: SendResult
+    sender: str
+    recipient: str
+    at_ms: int
+    detail: str
+
+    def row(self) -> tuple[Any, ...]:
+        return (self.id, self.recipient.lower(), str(self.type), _encode(self))

@@ -1,0 +1,144 @@
+"""Rows with a revision of their own: one-time codes, their counts, outgoing messages, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+
+from keystead.delivery.outbox import LEASE_MS
+from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.attachments import RemovedOrganizationContents
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage, SendResult
+from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.sessions.one_time_codes import CodeForm
+from tests.storage.conftest import opened
+from tests.support.commit_history import CommitHistory, new_history
+
+COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+
+
+def a_code(id_: str = "code") -> OneTimeCode:
+    return OneTimeCode(
+        id=id_,
+        flow="encrypted",
+        otp_type="OTP_TYPE_EMAIL",
+        contact="a@example.com",
+        form=CodeForm(),
+        digest=b"digest",
+        target=Sealed("key", b"\0sealed"),
+        created_at_ms=1,
+        expires_at_ms=2,
+    )
+
+
+def a_message(organization_id: str, id_: str = "message", due_ms: int = 10) -> OutgoingMessage:
+    return OutgoingMessage(
+        id=id_,
+        organization_id=organization_id,
+        channel="email",
+        recipient="Ada@Example.com",
+        sender="",
+        sealed=Sealed("key", b"text"),
+        created_at_ms=1,
+        due_ms=due_ms,
+        give_up_at_ms=100,
+    )
+
+
+def writing(history: CommitHistory, *rows: VersionedRow, with_activity: bool = True) -> Commit:
+    head = history.head
+    activity = history.signing().activity if with_activity else None
+    return Commit(organization_id=head.id, decided_on=head.version, activity=activity, rows=rows)
+
+
+def test_a_row_is_replaced_only_where_the_revision_before_it_is_there(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await new_history(store)
+            first = a_code()
+            assert await store.commit(writing(history, first)) is COMMITTED
+            assert await other.one_time_code(history.head.id, first.id) == first
+            assert await other.commit(writing(history, first)) is CONFLICT, "a second new row of the key"
+            second = first.after_wrong_attempt()
+            assert await store.commit(writing(history, second, with_activity=False)) is COMMITTED
+            stale = writing(history, first.after_use(9))
+            assert await other.commit(stale) is CONFLICT
+            assert stale.activity is not None
+            assert await other.activity(history.head.id, stale.activity.id) is None, "nothing of it is written"
+            assert await other.one_time_code(history.head.id, first.id) == second
+            unknown = a_code("unknown").after_use(9)
+            assert await store.commit(writing(history, unknown)) is CONFLICT
+            assert await store.organization(history.head.id) == history.head, "no new version"
+
+    asyncio.run(run())
+
+
+def test_of_rivals_at_the_same_instant_one_succeeds(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await new_history(store)
+            codes = [a_code(f"code {number}") for number in range(3)]
+            assert await store.commit(writing(history, *codes)) is COMMITTED
+            places = (store, other, store, other)
+            uses = [place.commit(writing(history, codes[0].after_use(5))) for place in places]
+            assert sorted(await asyncio.gather(*uses), key=str) == [COMMITTED, *[CONFLICT] * 3]
+            start = CodeStart("otp", 1, 2)
+            counts = [CodeCount(subject="contact", starts=(start,)) for _ in places]
+            starts = [place.commit(writing(history, one)) for place, one in zip(places, counts, strict=True)]
+            assert sorted(await asyncio.gather(*starts), key=str) == [COMMITTED, *[CONFLICT] * 3]
+            many = [
+                place.commit(writing(history, codes[1].after_use(5), codes[2].after_use(5))) for place in places
+            ]
+            assert sorted(await asyncio.gather(*many), key=str) == [COMMITTED, *[CONFLICT] * 3]
+
+    asyncio.run(run())
+
+
+def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await new_history(store)
+            organization_id = history.head.id
+            later = a_message(organization_id, "later", due_ms=11)
+            assert await store.commit(writing(history, a_message(organization_id), later)) is COMMITTED
+            taken = await asyncio.gather(*[each.lease_messages(10, LEASE_MS, 5) for each in (store, other, store)])
+            ((mine,),) = [each for each in taken if each]
+            assert mine.sealed == Sealed("key", b"text")
+            event = EmailEvent(
+                id="event",
+                message_id=mine.id,
+                type=SendResult.SENT,
+                sender="us@example.com",
+                recipient=mine.recipient,
+                at_ms=12,
+                detail="250 ok",
+            )
+            done = mine.after_attempt(SendResult.SENT, None)
+            assert done.sealed is None
+            assert await other.record_attempt(done, event)
+            assert not await store.record_attempt(done, None)
+            assert [one.id for one in await store.lease_messages(10**12, LEASE_MS, 5)] == ["later"]
+            assert await other.email_events(organization_id, "ada@example.COM", "", Page(5)) == [event]
+            assert await other.email_events(organization_id, "ada@example.com", "Bounce", Page(5)) == []
+            assert await other.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a")) == [
+                event
+            ]
+
+    asyncio.run(run())
+
+
+def test_the_rows_of_a_deleted_organization_are_gone_and_do_not_come_back(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            history = await new_history(store)
+            organization_id = history.head.id
+            assert await store.commit(writing(history, a_code(), a_message(organization_id))) is COMMITTED
+            (leased,) = await store.lease_messages(10, LEASE_MS, 5)
+            deleted = history.step(attachments=(RemovedOrganizationContents(),))
+            assert await store.commit(deleted) is COMMITTED
+            assert await store.one_time_code(organization_id, "code") is None
+            assert not await store.record_attempt(leased.after_attempt(SendResult.DELAYED, 20), None)
+            assert await store.lease_messages(10**12, LEASE_MS, 5) == []
+
+    asyncio.run(run())
