@@ -49,6 +49,8 @@ ACTIVITY_TYPES = {
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
+    "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
@@ -63,6 +65,7 @@ ACTIVITY_TYPES = {
     "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     "sign_transaction": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
     "stamp_login": "ACTIVITY_TYPE_STAMP_LOGIN",
+    "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
@@ -484,6 +487,19 @@ class Operations(Calls):
             },
         )
 
+    def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
     def list_policies(
         self,
         *,
@@ -844,7 +860,7 @@ class Operations(Calls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return self._submit(
             shapes.CreatePolicySubmitted,
@@ -1381,6 +1397,40 @@ class Operations(Calls):
             },
         )
 
+    def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     def export_private_key(
         self,
         *,
@@ -1674,6 +1724,64 @@ class Operations(Calls):
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 
@@ -2362,6 +2470,19 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return await self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
     async def list_policies(
         self,
         *,
@@ -2722,7 +2843,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return await self._submit(
             shapes.CreatePolicySubmitted,
@@ -3259,6 +3380,40 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    async def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return await self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     async def export_private_key(
         self,
         *,
@@ -3552,6 +3707,64 @@ class AsyncOperations(AsyncCalls):
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 

@@ -21,6 +21,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
+from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Signer
 from keystead.policies.request import ResourceKeywords
@@ -74,6 +75,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     identities: Mapping[str, ProvenIdentity]
     now_ms: int
     limits: Limits
+    messages: MessageRules
     signer: Signer
     new_id: Callable[[], str]
 

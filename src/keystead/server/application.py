@@ -33,6 +33,8 @@ from keystead.pipeline.activity import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.cors import CorsPolicy
+from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
+from keystead.server.development_outbox import outbox_answer
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
@@ -131,7 +133,7 @@ class Application:
             raise request.refusal
         operation = CATALOGUE.at(path)
         if operation is None:
-            return self._answer_elsewhere(request.method, path)
+            return self._answer_elsewhere(path, request)
         if request.method != "POST":
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
         self._failures.check(request.limit_key, time.monotonic())
@@ -191,14 +193,18 @@ class Application:
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))
 
-    async def _answer_elsewhere(self, method: str, path: str) -> bytes:
+    async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
+        kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
-        if page is None:
+        if page is None and kept is None:
             raise NotFound(f"no such path: {path[:200]}")
-        if method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(f"{method} {path}: this path is answered to GET only")
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only")
+        if kept is not None:
+            return outbox_answer(kept, request)
+        assert page is not None
         return await page()
 
     def _form(self, request: HttpRequest) -> Form:
