@@ -15,6 +15,10 @@ _TEXT, _WIDE_TEXT, _BYTES, _NUMBER, _TUPLE, _STRUCT, _DICT, _DICT_ENTRY = 49, 74
 
 _POINTER = 8
 
+# Tuples of types: `A | B` would make a new object at each call.
+_KEPT_ONCE = (Enum, bool)
+_SEQUENCES = (tuple, list)
+
 
 def measured_bytes(value: object) -> int:
     """The bytes of this value and everything it holds. Equal values have equal sizes.
@@ -22,20 +26,20 @@ def measured_bytes(value: object) -> int:
     None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
     time. Raises TypeError for a type that records do not hold.
     """
-    if isinstance(value, Enum | bool | None):
+    if value is None or isinstance(value, _KEPT_ONCE):
         return 0
     if isinstance(value, str):
         return _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
     if isinstance(value, msgspec.Struct):
-        fields = value.__struct_fields__
-        return _STRUCT + sum(_POINTER + measured_bytes(getattr(value, name)) for name in fields)
-    if isinstance(value, tuple | list):
-        return _TUPLE + sum(_POINTER + measured_bytes(each) for each in value)
+        fields = [getattr(value, name) for name in value.__struct_fields__]
+        return _STRUCT + _POINTER * len(fields) + sum(map(measured_bytes, fields))
+    if isinstance(value, _SEQUENCES):
+        return _TUPLE + _POINTER * len(value) + sum(map(measured_bytes, value))
     if isinstance(value, bytes):
         return _BYTES + len(value)
     if isinstance(value, int):
         return _NUMBER + value.bit_length() // 8
     if isinstance(value, dict):
-        members = (measured_bytes(key) + measured_bytes(each) for key, each in value.items())
-        return _DICT + sum(_DICT_ENTRY + size for size in members)
+        entries = sum(map(measured_bytes, value)) + sum(map(measured_bytes, value.values()))
+        return _DICT + _DICT_ENTRY * len(value) + entries
     raise TypeError(f"records do not hold values of type {type(value).__name__}")
