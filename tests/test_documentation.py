@@ -1,7 +1,8 @@
-"""The pages that are made from the code are current, and the README names every command and page that there is."""
+"""The pages that are made from the code are current, and every link, command and name in a page exists."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -22,9 +23,14 @@ def test_the_coverage_page() -> None:
     answered = set(re.findall(r"^\| `((?:query|submit)/\w+)` \| yes ", page, re.MULTILINE))
     in_the_schema = [operation for operation in CATALOGUE if operation.path in PATHS]
     assert answered == {f"{operation.kind}/{operation.name}" for operation in in_the_schema}
-    # The public API has an activity type for it, and no path.
+    # Our own queries, and activity types for which the public API has no path.
     assert {operation.name for operation in CATALOGUE} - {operation.name for operation in in_the_schema} == {
-        "update_wallet_account_name"
+        "disable_auth_proxy",
+        "enable_auth_proxy",
+        "list_auth_proxy_configs",
+        "list_policy_warnings",
+        "update_auth_proxy_config",
+        "update_wallet_account_name",
     }
 
 
@@ -37,6 +43,29 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_that_link_to_a_module_are_defined_there(page: Path) -> None:
+    links = re.findall(r"\[`([A-Za-z_.]+)`\]\(([^)#]+\.py)\)", page.read_text())
+    missing = [f"{name} in {path}" for name, path in links if name not in _names_in(page.parent / path)]
+    assert missing == []
+
+
+def test_the_tour_names_functions() -> None:
+    assert len(re.findall(r"\[`[A-Za-z_.]+`\]\([^)]+\.py\)", (ROOT / "docs" / "tour.md").read_text())) > 40
+
+
+def _names_in(module: Path) -> set[str]:
+    """The functions and classes of a module, and `Class.method` of their methods."""
+    names: set[str] = set()
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
+            names |= {f"{node.name}.{method.name}" for method in methods}
+    return names
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -26,15 +26,60 @@ STOP_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
+class SentMessage:
+    """A message as its recipient would have got it. `secret`: the code or the credential bundle in its text."""
+
+    id: str
+    channel: str
+    recipient: str
+    subject: str
+    text: str
+    secret: str
+
+
+class Outbox:
+    """The messages that the server kept in place of sending them."""
+
+    def __init__(self, base_url: str) -> None:
+        self._url = f"{base_url}/dev/v1/outbox"
+
+    def messages(self, recipient: str | None = None) -> list[SentMessage]:
+        """Oldest first; those to one e-mail address or phone number, if one is given."""
+        # Not through a proxy of the environment: it cannot reach this machine.
+        kept = httpx.get(self._url, timeout=10, trust_env=False).raise_for_status().json()["messages"]
+        names = SentMessage.__dataclass_fields__
+        sent = [SentMessage(**{name: one["message"].get(name, "") for name in names}) for one in kept]
+        return [one for one in sent if recipient is None or one.recipient.lower() == recipient.lower()]
+
+    def wait_for(self, recipient: str, *, count: int = 1, timeout_s: float = 10.0) -> SentMessage:
+        """The newest message to a recipient, once there are `count` of them. Raises TimeoutError."""
+        deadline = time.monotonic() + timeout_s
+        while len(found := self.messages(recipient)) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{len(found)} of {count} messages to {recipient} after {timeout_s:g} s")
+            time.sleep(0.02)
+        return found[-1]
+
+    def code(self, recipient: str, *, count: int = 1) -> str:
+        """The one-time code in the newest message to a recipient; see `wait_for`."""
+        return self.wait_for(recipient, count=count).secret
+
+
+@dataclass(frozen=True)
 class DevelopmentServer:
     """A running server with an organization of its own.
 
-    `client` calls as its root user; `credentials` are that user's keys; `base_url` is http://localhost:PORT.
+    `client` calls as its root user; `credentials` are that user's keys; `base_url` is http://localhost:PORT;
+    `outbox` has every e-mail and SMS that the server would have sent.
     """
 
     client: Client
     credentials: Credentials
     base_url: str
+
+    @property
+    def outbox(self) -> Outbox:
+        return Outbox(self.base_url)
 
 
 @contextmanager

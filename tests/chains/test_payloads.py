@@ -85,7 +85,7 @@ READ = [
 @pytest.mark.parametrize(("name", "text", "encoding", "hashed", "message"), READ, ids=[name for name, *_ in READ])
 def test_read(name: str, text: str, encoding: PayloadEncoding, hashed: HashFunction, message: bytes) -> None:
     read = read_payload(text, encoding, hashed, "f")
-    assert (read.message, read.facts) == (message, {})
+    assert (read.message, read.keywords) == (message, {})
 
 
 AUTHORIZATION = {"address": "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B", "chainId": 1, "nonce": 7}
@@ -144,7 +144,7 @@ def test_authorization(chain_id: int, nonce: int) -> None:
     address = bytes.fromhex(str(AUTHORIZATION["address"])[2:])
     assert read.message == keccak(b"\x05" + rlp.encode([chain_id, address, nonce]))
     seen = {"address": str(AUTHORIZATION["address"]).lower(), "chain_id": chain_id, "nonce": nonce}
-    assert read.facts == {"eth": {"eip_7702_authorization": seen}}
+    assert read.keywords == {"eth": {"eip_7702_authorization": seen}}
 
 
 def test_authorizations_that_clients_sent() -> None:
@@ -157,7 +157,7 @@ def test_authorizations_that_clients_sent() -> None:
 
 def test_typed_data_for_policies() -> None:
     call = next(one for one in SIGNING["clientCalls"] if one["id"] == "viem-signTypedData-bigints")
-    seen: Any = read_payload(call["parameters"]["payload"], EIP712, NO_OP, "f").facts["eth"]["eip_712"]
+    seen: Any = read_payload(call["parameters"]["payload"], EIP712, NO_OP, "f").keywords["eth"]["eip_712"]
     assert seen["primary_type"] == "Permit"
     assert seen["domain"] == {
         "name": "USD Coin",

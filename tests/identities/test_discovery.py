@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
-from keystead.api.parameters import OidcClaims
 from keystead.identities import discovery
 from keystead.identities.discovery import ANSWER_BYTES_MAX, KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
+from keystead.organizations.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 
 NOW_S = 1_800_000_000
@@ -62,7 +62,7 @@ class DiscoveryHarness:
     def _keys(self, _: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=self.issuer.jwks(), headers=self.keys_headers)
 
-    async def proves(self, token: str) -> OidcClaims:
+    async def proves(self, token: str) -> ProvenIdentity:
         return await self.known.proven(token, "place")
 
     def after(self, seconds: float) -> DiscoveryHarness:
@@ -190,7 +190,7 @@ def test_one_question_at_a_time() -> None:
         harness.gate.set()
         done = await asyncio.gather(*waiting, return_exceptions=True)
         assert isinstance(done[0], asyncio.CancelledError)
-        assert [one.sub for one in done[1:] if isinstance(one, OidcClaims)] == [str(n) for n in range(1, 20)]
+        assert [one.sub for one in done[1:] if isinstance(one, ProvenIdentity)] == [str(n) for n in range(1, 20)]
         assert harness.asked == [DOCUMENT, KEYS]
 
     asyncio.run(many())

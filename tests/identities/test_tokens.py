@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.hashes import SHA256, SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import OidcClaims
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
 from keystead.identities.tokens import CLOCK_SKEW_S, TOKEN_MAX
+from keystead.organizations.identities import ProvenIdentity
 from tests.support.issuers import ALGORITHMS, AUDIENCE, HOUR_S, Issuer, base64url, compact
 
 NOW_S = 1_800_000_000
@@ -36,7 +36,7 @@ class ManualClock:
 KNOWN = KnownIssuers(ManualClock(), {one.url: one.key_set() for one in (ISSUER, OTHER)})
 
 
-def proven(token: str, known: KnownIssuers = KNOWN) -> OidcClaims:
+def proven(token: str, known: KnownIssuers = KNOWN) -> ProvenIdentity:
     return asyncio.run(known.proven(token, FIELD))
 
 
@@ -59,7 +59,28 @@ def good(algorithm: str = "RS256", header: dict[str, Any] | None = None, **claim
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_good_token_of_each_algorithm(algorithm: str) -> None:
-    assert proven(good(algorithm)) == OidcClaims(iss=ISSUER.url, sub="somebody", aud=AUDIENCE)
+    assert proven(good(algorithm)) == ProvenIdentity(iss=ISSUER.url, sub="somebody", aud=AUDIENCE)
+
+
+@pytest.mark.parametrize(
+    ("claims", "nonces", "email"),
+    [
+        ({}, (), None),
+        ({"nonce": "n"}, ("n",), None),
+        ({"tknonce": "t"}, ("t",), None),
+        ({"nonce": "n", "tknonce": "t"}, ("n", "t"), None),
+        ({"nonce": 1}, (), None),
+        ({"email": "Ann@Example.com", "email_verified": True}, (), "ann@example.com"),
+        ({"email": "ann@example.com", "email_verified": "true"}, (), "ann@example.com"),
+        ({"email": "ann@example.com", "email_verified": False}, (), None),
+        ({"email": "ann@example.com", "email_verified": 2}, (), None),
+        ({"email": "ann@example.com"}, (), None),
+        ({"email": ["ann@example.com"], "email_verified": True}, (), None),
+    ],
+)
+def test_nonces_and_a_verified_address(claims: dict[str, Any], nonces: tuple[str, ...], email: str | None) -> None:
+    found = proven(good(**claims))
+    assert (found.nonces, found.email) == (nonces, email)
 
 
 GOOD: dict[str, str] = {

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import OidcClaims
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
 from keystead.identities.tokens import Announced, BadToken
+from keystead.organizations.identities import ProvenIdentity
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_bytes())
 MADE_AT_S = 1_766_000_000
@@ -36,7 +36,7 @@ TOKENS = {vector["id"]: _token(vector) for vector in FILE["vectors"] if vector["
 ISSUER = FILE["oidc"]["issuer"]
 
 
-def _proven(token: str) -> OidcClaims:
+def _proven(token: str) -> ProvenIdentity:
     keys = KeySet(json.dumps(FILE["oidc"]["jwks"]).encode())
     return asyncio.run(KnownIssuers(ManualClock(), {ISSUER: keys}).proven(token, "place"))
 
@@ -44,7 +44,8 @@ def _proven(token: str) -> OidcClaims:
 @pytest.mark.parametrize("name", [name for name in TOKENS if name != "attested-oidc-expired"])
 def test_tokens_of_a_published_clients_stamps(name: str) -> None:
     """The nonce binds a login's key; adding an identity asks for none."""
-    assert _proven(TOKENS[name]) == OidcClaims(iss=ISSUER, sub="118121659617646047510", aud="client-id-1")
+    proven = _proven(TOKENS[name])
+    assert (proven.iss, proven.sub, proven.aud) == (ISSUER, "118121659617646047510", "client-id-1")
 
 
 def test_the_expired_one() -> None:

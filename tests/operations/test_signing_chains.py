@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from tests.chains.bitcoin.psbts import OTHER_KEY, Spent, key_of, script_for, transaction, unsigned_psbt, verify
+from tests.chains.ethereum.test_typed_data import HYPERLIQUID, independent_digest
 from tests.chains.signing_vectors import account
 from tests.chains.solana.test_solana_interfaces import ROUTE
 from tests.chains.test_policy_examples import IDL
@@ -30,6 +32,7 @@ from tests.support.servers import Server
 
 SOLANA = "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk"
 BITCOIN = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
+ETHEREUM = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 TRON = "TGrLpry8MNqMuMUTe2VXv5wYkRuFEsbKsE"
 SIGNER, FRIEND, STRANGER = Pubkey.from_string(SOLANA), Pubkey(b"\xa0" * 32), Pubkey(b"\xb0" * 32)
 PROGRAM = Pubkey(b"\x09" * 32)
@@ -172,3 +175,26 @@ def test_keys_sign_on_their_own_chains_only(caller: Caller) -> None:
         status, message = refusal(caller.submit("sign_transaction", params))
         assert status == 400
         assert "parameters.signWith" in message
+
+
+def test_typed_data_whose_names_have_colons(caller: Caller) -> None:
+    """Every action of Hyperliquid is of such a type."""
+    params = {
+        "signWith": ETHEREUM,
+        "payload": json.dumps(HYPERLIQUID),
+        "encoding": "PAYLOAD_ENCODING_EIP712",
+        "hashFunction": "HASH_FUNCTION_NO_OP",
+    }
+    signed = caller.result("sign_raw_payload", params)
+    whole = bytes.fromhex(signed["r"] + signed["s"] + signed["v"])
+    assert secp256k1.recovered(whole, independent_digest(HYPERLIQUID)) == account(ETHEREUM)[1].compressed
+
+
+def test_a_psbt_with_both_forms_of_what_it_spends(caller: Caller) -> None:
+    """As common wallets write it."""
+    spent = Spent("P2WPKH", private=BITCOIN_KEY)
+    spent.extra.append((b"\x00", spent.funding.serialize(include_witness=True)))
+    unsigned = unsigned_psbt([spent], [TxOut(99_000, THEIRS)])
+    params = {"signWith": BITCOIN, "unsignedTransaction": unsigned.hex(), "type": "TRANSACTION_TYPE_BITCOIN"}
+    signed = bytes.fromhex(caller.result("sign_transaction", params)["signedTransaction"])
+    verify(signed, [spent], transaction([spent], [TxOut(99_000, THEIRS)]))

@@ -24,6 +24,7 @@ from keystead.organizations.credentials import (
     with_authenticators,
     with_oauth_providers,
 )
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.principals import ProvenKey, principal_in
 from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
@@ -205,8 +206,9 @@ def test_an_identity_once_in_an_organization() -> None:
 
 
 CLAIMS = OidcClaims(iss="i", sub="s", aud="a")
+PROVEN = ProvenIdentity(iss="i", sub="s", aud="a")
 BY_TOKEN = OauthProviderParamsV2(provider_name="p", oidc_token="t")
-VERIFIED = {"place[1].oidcToken": CLAIMS}
+VERIFIED = {"place[1].oidcToken": PROVEN}
 
 
 def by_claims(iss: str = "i", sub: str = "s", aud: str = "a") -> OauthProviderParamsV2:
@@ -214,14 +216,14 @@ def by_claims(iss: str = "i", sub: str = "s", aud: str = "a") -> OauthProviderPa
 
 
 def new_providers(
-    *params: OauthProviderParamsV2, verified: Mapping[str, OidcClaims] = VERIFIED, claims_vouched: bool = False
+    *params: OauthProviderParamsV2, verified: Mapping[str, ProvenIdentity] = VERIFIED, claims_vouched: bool = False
 ) -> list[tuple[str, str, str]]:
     made = new_oauth_providers(params, verified, lambda: "id", NOW, "place", claims_vouched=claims_vouched)
     return [(one.issuer, one.subject, one.audience) for one in made]
 
 
 def test_a_token_stands_for_what_it_proved_and_for_nothing_where_nobody_verified_it() -> None:
-    assert new_providers(BY_TOKEN, verified={"place[0].oidcToken": CLAIMS}) == [("i", "s", "a")]
+    assert new_providers(BY_TOKEN, verified={"place[0].oidcToken": PROVEN}) == [("i", "s", "a")]
     with pytest.raises(InvalidRequest, match=r"`place\[0\]\.oidcToken`: it was not verified") as refused:
         new_providers(BY_TOKEN)
     assert refused.value.machine_code == "INVALID_OIDC_TOKEN"

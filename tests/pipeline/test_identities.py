@@ -9,8 +9,8 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unavailable
-from keystead.api.parameters import OidcClaims
 from keystead.identities.issuers import KnownIssuers
+from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.activity import Activity
 from tests.support.issuers import HOUR_S, ISSUER
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
@@ -26,7 +26,7 @@ class Watched:
         self.gate: asyncio.Event | None = None
         self.known: KnownIssuers
 
-    async def proven(self, token: str, field: str) -> OidcClaims:
+    async def proven(self, token: str, field: str) -> ProvenIdentity:
         self.fields.append(field)
         if self.gate is not None:
             await self.gate.wait()

@@ -1,4 +1,4 @@
-"""Warnings about DENY policies that fail: as worded, and held against evaluation itself in every situation."""
+"""Warnings about policies: as worded; and the analysis behind them against evaluation itself, in every shape."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import Effect
 from keystead.api.records import Policy, Timestamp
-from keystead.policies.activity_shapes import Situation, situations
+from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
+from keystead.policies.linting.denials import is_settled_by_type
+from keystead.policies.linting.literals import Known
+from keystead.policies.linting.survey import Survey
+from keystead.policies.linting.warnings import DENY_RAW_PAYLOADS, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.resources import SUBJECTS
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
-from keystead.policies.warnings import Survey, is_settled_by_type, unsafe_denials
 from tests.support.policy_fixtures import compiled
 
 
@@ -33,6 +37,22 @@ def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") 
         consensus="",
         condition=condition,
     )
+
+
+NOTHING_KNOWN, DEFAULTS = Known(), ServerSettings()
+
+
+def warned(
+    *policies: Policy, known: Known = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
+) -> list[tuple[WarningCode, str]]:
+    found = [each for step in policy_warnings(policies, known, settings) for each in step]
+    return [(each.code, each.message) for each in found]
+
+
+def unsafe_denials(denial: Policy, *, fails_closed: bool = False) -> list[str]:
+    """The warnings about a policy that denies nothing."""
+    found = warned(denial, settings=ServerSettings(fails_closed=fails_closed))
+    return [message for code, message in found if code is WarningCode.DENIES_NOTHING]
 
 
 SAFE = [
@@ -58,7 +78,7 @@ SAFE = [
 
 @pytest.mark.parametrize("condition", SAFE)
 def test_nothing_to_warn_of(condition: str) -> None:
-    assert unsafe_denials([policy(condition)]) == []
+    assert unsafe_denials(policy(condition)) == []
 
 
 NOTHING = "DENY policy 'Big' (id): it denies nothing"
@@ -88,7 +108,7 @@ WARNED: list[tuple[str, list[str]]] = [
     ),
     (
         "wallet.id == 'a' || private_key.id == 'b'",
-        [f"{NOTHING}, for its condition fails on every activity: wallet or private_key is absent"],
+        [f"{NOTHING}, because its condition fails on every activity: wallet or private_key is absent"],
     ),
     (
         "activity.action == 'SIGN' && (eth.tx.value > 5 || solana.tx.transfers.any(t, t.amount > 5))",
@@ -114,25 +134,25 @@ WARNED: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("condition", "starts"), WARNED)
 def test_warnings(condition: str, starts: list[str]) -> None:
-    warnings = unsafe_denials([policy(condition)])
+    warnings = unsafe_denials(policy(condition))
     assert len(warnings) == len(starts)
     for warning, start in zip(warnings, starts, strict=True):
         assert warning.startswith(start)
 
 
 def test_only_of_deny_policies() -> None:
-    assert unsafe_denials([policy("eth.tx.value > 5", Effect.ALLOW)]) == []
+    assert unsafe_denials(policy("eth.tx.value > 5", Effect.ALLOW)) == []
 
 
 def test_where_failing_is_set_to_deny() -> None:
-    (warning,) = unsafe_denials([policy("eth.tx.value > 5")], fail_closed=True)
+    (warning,) = unsafe_denials(policy("eth.tx.value > 5"), fails_closed=True)
     assert warning.startswith(
         "DENY policy 'Big' (id): it denies everything where its condition fails because eth.tx"
     )
 
 
 def test_a_policy_without_an_id_of_its_own() -> None:
-    (warning,) = unsafe_denials([policy("eth.tx.value > 5", policy_id="Big")])
+    (warning,) = unsafe_denials(policy("eth.tx.value > 5", policy_id="Big"))
     assert warning.startswith("DENY policy 'Big': it denies nothing")
 
 
@@ -164,16 +184,16 @@ def filled(kind: Type) -> Any:
             return values.get(kind, "0xab")
 
 
-def request_in(situation: Situation) -> dict[str, Any]:
-    """A request of this situation: every keyword that it fills, filled."""
-    activity_type = situation.known["activity.type"]
+def request_in(shape: ActivityShape) -> dict[str, Any]:
+    """A request of this shape: every keyword that it fills, filled."""
+    activity_type = shape.known["activity.type"]
     values: dict[str, Any] = {}
-    put(values, situation.known)
+    put(values, shape.known)
     params = PARAMS.get(activity_kind(activity_type), {})
     values["activity"]["params"] = {name: filled(kind) for name, kind in params.items()} | values["activity"].get(
         "params", {}
     )
-    for path in situation.present:
+    for path in shape.present:
         if not path.startswith("activity."):
             keyword, _, member = path.partition(".")
             kind = KEYWORDS[Clause.CONDITION][keyword]
@@ -200,6 +220,9 @@ ATOMS = [
     "activity.action in ['SIGN', 'EXPORT']",
     "activity.resource == 'WALLET'",
     "activity.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'",
+    "activity.type != 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'",
+    "!(activity.type in ['ACTIVITY_TYPE_SIGN_TRANSACTION', 'ACTIVITY_TYPE_CREATE_USERS_V4'])",
+    "['ACTIVITY_TYPE_SIGN_TRANSACTION'].contains(activity.type)",
     "activity.params.type == 'TRANSACTION_TYPE_ETHEREUM'",
     "activity.params.encoding in ['PAYLOAD_ENCODING_EIP712', 'PAYLOAD_ENCODING_TEXT_UTF8']",
     "activity.params.user_ids.contains('A')",
@@ -233,13 +256,14 @@ def written(chance: Random, depth: int) -> str:
     return "(" + chance.choice([" && ", " || "]).join(operands) + ")"
 
 
-REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(situations().each)]
+REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.each)]
 
 
+@pytest.mark.parametrize("all_versions", [False, True])
 @pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
-def test_as_it_evaluates(condition: str) -> None:
-    said = Survey(situations()).of(parse(condition))
-    expression = compiled(condition)
+def test_as_it_evaluates(condition: str, all_versions: bool) -> None:
+    said = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
+    expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
         strictly = expression.evaluate(EvaluationContext(request))
         weighed = expression.evaluate_three_valued(EvaluationContext(request)).value
@@ -248,10 +272,188 @@ def test_as_it_evaluates(condition: str) -> None:
         assert not said.false & bit or weighed is False, request
 
 
-def test_situations_are_of_every_kind() -> None:
-    assert {situation.kind for situation in situations().each} == set(SUBJECTS)
+def test_shapes_are_of_every_kind() -> None:
+    assert {shape.kind for shape in ACTIVITY_SHAPES.each} == set(SUBJECTS)
 
 
-def test_situations_know_every_keyword() -> None:
-    paths = {path.split(".")[0] for path in situations().present}
+def test_shapes_know_every_keyword() -> None:
+    paths = {path.split(".")[0] for path in ACTIVITY_SHAPES.present}
     assert paths == set(KEYWORDS[Clause.CONDITION])
+
+
+def with_consensus(consensus: str, effect: Effect = Effect.ALLOW) -> Policy:
+    return replace(policy("activity.action == 'SIGN'", effect), consensus=consensus)
+
+
+ALLOWING = "ALLOW policy 'Big' (id)"
+DENYING = "DENY policy 'Big' (id)"
+KNOWN = Known(
+    users=frozenset({"A"}),
+    user_tags=frozenset({"OPS"}),
+    wallets=frozenset({"W"}),
+    private_keys=frozenset({"K"}),
+    private_key_tags=frozenset({"HOT"}),
+)
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+SOLANA = "G5TuEwcqnrdJLrZUFBGDHZTkHrdmm3DxjFY4HaBfj6jr"
+
+
+def allowing(condition: str) -> Policy:
+    return policy(condition, Effect.ALLOW)
+
+
+NEVER, IMPOSSIBLE = WarningCode.NEVER_APPLIES, WarningCode.IMPOSSIBLE_LITERAL
+OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
+    (
+        "an expression that no longer compiles",
+        policy("eth.tx.value > "),
+        [(WarningCode.UNREADABLE, f"{DENYING} cannot be read: ")],
+    ),
+    ("false", policy("false"), [(NEVER, f"{DENYING} never applies: its condition is false for every activity")]),
+    (
+        "two kinds at once",
+        allowing("activity.kind == 'CREATE_USERS' && activity.kind == 'DELETE_USERS'"),
+        [(NEVER, f"{ALLOWING} never applies: its condition is false for every activity")],
+    ),
+    (
+        "two keywords that no activity fills together",
+        allowing("wallet.id == 'W' || private_key.id == 'K'"),
+        [(NEVER, f"{ALLOWING} never applies: its condition is false or fails for every activity")],
+    ),
+    (
+        "no condition and no consensus",
+        allowing(""),
+        [(WarningCode.ALLOWS_EVERYTHING, f"{ALLOWING} allows every activity to every user")],
+    ),
+    (
+        "a condition that is always true",
+        allowing("activity.action == 'SIGN' || true"),
+        [(WarningCode.ALLOWS_EVERYTHING, f"{ALLOWING} allows every activity to every user")],
+    ),
+    ("a consensus is enough", replace(allowing(""), consensus="approvers.count() >= 2"), []),
+    (
+        "a word that a closed list does not have",
+        allowing("activity.kind == 'SIGN_TRANSACTIONS' || activity.kind == 'SIGN_TRANSACTION'"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: activity.kind is compared with 'SIGN_TRANSACTIONS', which it")],
+    ),
+    (
+        "a type without its prefix",
+        allowing("activity.type in ['SIGN_TRANSACTION_V2', 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2']"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: activity.type is compared with 'SIGN_TRANSACTION_V2', which")],
+    ),
+    (
+        "a credential type",
+        with_consensus("credentials.any(c, c.type == 'PASSKEY')"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: credentials[].type is compared with 'PASSKEY', which it")],
+    ),
+    (
+        "a short address",
+        allowing("eth.tx.to == '0x5FbDB2315678afecb367f032d93F642f64180a'"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: eth.tx.to is compared with '0x5FbDB2315678afecb367f032d93F")],
+    ),
+    ("an address, and the creation of a contract", allowing(f"eth.tx.to in ['{ADDRESS}', '']"), []),
+    (
+        "an address of another chain",
+        allowing(f"solana.tx.transfers.all(t, t.to == '{ADDRESS}')"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: solana.tx.transfers[].to is compared with '{ADDRESS}', which")],
+    ),
+    ("an address of the chain", allowing(f"solana.tx.transfers[0].to == '{SOLANA}'"), []),
+    (
+        "one program in a list of others",
+        allowing(f"solana.tx.program_keys.all(p, ['{SOLANA}', 'short'].contains(p))"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: solana.tx.program_keys[] is compared with 'short', which")],
+    ),
+    (
+        "an unknown user",
+        with_consensus("approvers.any(u, u.id == 'A' || u.id == 'gone')"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].id is compared with 'gone', but there is no user")],
+    ),
+    (
+        "an unknown tag",
+        with_consensus("approvers.filter(u, u.tags.contains('GONE') || 'OPS' in u.tags).count() > 1"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].tags[] is compared with 'GONE', but there is no")],
+    ),
+    (
+        "an unknown wallet",
+        allowing("wallet.id == 'gone'"),
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: wallet.id is compared with 'gone', but there is no wallet of")],
+    ),
+    (
+        "one of two kinds",
+        policy("activity.kind == 'SIGN_RAW_PAYLOAD'"),
+        [(WarningCode.OTHER_KIND, f"{DENYING} speaks of SIGN_RAW_PAYLOAD and not of SIGN_RAW_PAYLOADS, which")],
+    ),
+    (
+        "the other of two kinds, by type",
+        policy("activity.type == 'ACTIVITY_TYPE_CREATE_POLICIES'"),
+        [(WarningCode.OTHER_KIND, f"{DENYING} speaks of CREATE_POLICIES and not of CREATE_POLICY, which can do")],
+    ),
+    ("both kinds", policy("activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS']"), []),
+    ("one of two kinds, allowed", allowing("activity.kind == 'SIGN_RAW_PAYLOAD'"), []),
+    (
+        "a transaction",
+        policy(
+            "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN'"
+            " && bitcoin.tx.fee > 5"
+        ),
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+    ),
+    (
+        "an account by its address",
+        policy(f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{ADDRESS}'"),
+        [
+            (WarningCode.OTHER_KIND, f"{DENYING} speaks of EXPORT_WALLET_ACCOUNT and not of EXPORT_WALLET, which"),
+            (WarningCode.OTHER_ADDRESS, f"{DENYING} can be passed by: the key of this account may have addresses"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"), [row[1:] for row in OTHER_WARNINGS], ids=[row[0] for row in OTHER_WARNINGS]
+)
+def test_other_warnings(one: Policy, expected: list[tuple[WarningCode, str]]) -> None:
+    found = warned(one, known=KNOWN)
+    assert [code for code, _ in found] == [code for code, _ in expected]
+    for (_, message), (_, start) in zip(found, expected, strict=True):
+        assert message.startswith(start)
+
+
+def test_what_is_not_known_is_not_unknown() -> None:
+    assert warned(allowing("wallet.id == 'gone'")) == []
+
+
+BITCOIN = "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN' && "
+
+
+def test_a_way_past_a_policy_that_another_denies() -> None:
+    fees = policy(BITCOIN + "bitcoin.tx.fee > 5")
+    closing = policy(DENY_RAW_PAYLOADS, policy_id="closing")
+    assert warned(fees, closing) == []
+    assert [code for code, _ in warned(fees, replace(closing, consensus="approvers.count() >= 2"))] == [
+        WarningCode.RAW_PAYLOAD
+    ]
+    assert [code for code, _ in warned(fees, replace(closing, effect=Effect.ALLOW))] == [WarningCode.RAW_PAYLOAD]
+    one, other = (policy(f"activity.kind == '{kind}'") for kind in ("CREATE_POLICY", "CREATE_POLICIES"))
+    assert warned(one, other) == []
+
+
+def test_a_server_that_refuses_raw_payloads() -> None:
+    assert warned(policy(BITCOIN + "bitcoin.tx.fee > 5"), settings=ServerSettings(refuses_raw_payloads=True)) == []
+
+
+def test_of_some_policies_alone() -> None:
+    policies = [policy("false", policy_id=policy_id) for policy_id in "ab"]
+    steps = policy_warnings(policies, KNOWN, DEFAULTS, of_policies={"b"})
+    assert [warning.policy_id for step in steps for warning in step] == ["b"]
+
+
+def test_a_field_that_a_setting_lets_be_absent() -> None:
+    chain = (
+        policy(DENY_RAW_PAYLOADS),
+        policy("activity.kind == 'ETH_SEND_TRANSACTION' && eth.tx.chain_id == 1", policy_id="chain"),
+    )
+    assert warned(*chain) == []
+    ((code, message),) = warned(*chain, settings=ServerSettings(legacy_without_chain_id=True))
+    assert code is WarningCode.DENIES_NOTHING
+    assert "eth.tx.chain_id is absent" in message

@@ -128,7 +128,7 @@ def test_no_tables(installation: Installation, tmp_path: Any) -> None:
     database = SqliteDatabase(tmp_path / "empty.db")
     database.rows("SELECT 1")
     database.close()
-    assert "run keystead init" in refusal_to_start(database, installation)
+    assert "run keystead migrate" in refusal_to_start(database, installation)
 
 
 def test_no_organization(installation: Installation, make_sqlite: MakeDatabase) -> None:

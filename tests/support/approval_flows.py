@@ -1,4 +1,4 @@
-"""Stories of submissions and votes as text, a line per step: who does what, and what it comes to.
+"""Submissions and votes as text, one line for each step: the user, the step, the expected status.
 
     Ana create_policy: CONSENSUS_NEEDED
     Ben approves: COMPLETED
@@ -59,7 +59,7 @@ def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:
 
 
 def play(harness: OrganizationHarness, story: str) -> Activity | None:
-    """Go through the story. The last activity seen."""
+    """Run the steps in order. The last activity."""
     newest: Activity | None = None
     for line in filter(None, map(str.strip, story.splitlines())):
         step, _, expected = line.rpartition(": ")

@@ -1,4 +1,4 @@
-"""A parent, its sub-organizations and everybody who might try to act or read where they have no right to.
+"""A parent organization, its sub-organizations, and callers who lack a right that an operation needs.
 
 Here: who they are, made by the API itself. Not here: what they try (`test_adversaries`, `test_readers`).
 """
@@ -23,7 +23,7 @@ from tests.support.servers import Server, bootstrap_installation, running, user_
 
 @dataclass(frozen=True)
 class Actor:
-    """A caller who speaks of the organization that is tried, and what there is in it."""
+    """A caller whose requests name the organization under attack, and the ids of that organization's records."""
 
     caller: Caller
     record_ids: RecordIds
@@ -98,7 +98,7 @@ class AuthorizationScenario:
         return user
 
     def _denied(self) -> Caller:
-        """Votes are left out: whoever a consensus counts has a vote."""
+        """Votes are left out: a user whom a consensus expression counts may vote."""
         user = self._allowed("activity.kind != 'CREATE_API_KEYS'")
         consensus = f"approvers.any(u, u.id == '{user.user_id}')"
         self.root.submitted("create_policy", policy_params(effect="EFFECT_DENY", condition="", consensus=consensus))

@@ -128,3 +128,10 @@ def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) ->
     assert length <= sha256().digest_size
     labeled = length.to_bytes(2) + b"HPKE-v1" + suite + label + info
     return hmac.digest(key, labeled + b"\x01", "sha256")[:length]
+
+
+def otp_attempt(bundle: str, signer: str, organization_id: str, code: str, public_key: str) -> str:
+    """The encrypted bundle that answers the bundle of a one-time code. Raises Refused."""
+    content = trusted(bundle, signer, organizationId=organization_id)
+    attempt = json.dumps({"otp_code": code, "public_key": public_key}).encode()
+    return message(attempt, bytes.fromhex(content["targetPublic"]))

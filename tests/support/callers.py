@@ -1,4 +1,4 @@
-"""Whoever calls the server in a test: a key, and requests stamped with it, byte for byte as the test wants them."""
+"""A caller of the server: a key, and requests stamped with it, byte for byte as the test gives them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ from keystead.api.enums import (
     VoteSelection,
 )
 from keystead.api.identifiers import new_id
-from keystead.api.parameters import OidcClaims
 from keystead.api.records import (
     ApiKey,
     AppProof,
@@ -42,6 +41,7 @@ from keystead.api.records import (
     WalletAccount,
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
@@ -270,7 +270,7 @@ def a_proof(user: User) -> Proof:
         at_ms=NOW_MS,
         registered_at_ms=NOW_MS - 1,
         fingerprint="sha256:00",
-        identities={"parameters.a[0].oidcToken": OidcClaims(iss="https://i", sub="s\U0001f511", aud="a")},
+        identities={"parameters.a[0].oidcToken": ProvenIdentity(iss="https://i", sub="s\U0001f511", aud="a")},
     )
 
 

@@ -1,4 +1,4 @@
-"""A database as the tests see it, beside the server: empty, founded, counted row by row.
+"""A database that the tests read and write beside the server: empty, with an organization, counted by table.
 
 Here: both engines behind one handle, and organizations that no operation makes yet. Not here: servers (`servers`).
 """

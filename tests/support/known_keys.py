@@ -1,4 +1,4 @@
-"""Keys that everybody knows: the wallet of tests/vectors/addresses.json, put into a founded database.
+"""Public test keys: the wallet of tests/vectors/addresses.json, put into a database with an organization.
 
 Vectors of signatures can be compared byte for byte only under the keys they were made with. Not here: an import,
 which would take the same mnemonic through the API.

@@ -163,6 +163,9 @@ class _Fresh:
         tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
         return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
 
+    def _auth_proxy(self) -> str:
+        return str(self._root.result("enable_auth_proxy", {})["userId"])
+
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])
 

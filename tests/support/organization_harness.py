@@ -36,6 +36,7 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
+    AuthProxyKey,
     BundleSigner,
     ClientMessage,
     CredentialBundle,
@@ -44,8 +45,10 @@ from keystead.pipeline.ports import (
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
+    NewOtpTarget,
     NewPrivateKey,
     NewWallet,
+    OtpAttempt,
     PublicInstallationKey,
     Sealed,
     SigningKey,
@@ -99,6 +102,26 @@ class FakeSigner:
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return Sealed("master", organization_id.encode())
+
+    async def new_otp_target(self, *, organization_id: str, data_key: Sealed, otp_id: str) -> NewOtpTarget:
+        return NewOtpTarget(Sealed("data", otp_id.encode()), f"target of {otp_id}")
+
+    async def open_otp_attempt(
+        self, *, organization_id: str, data_key: Sealed, otp_id: str, sealed: Sealed, message: ClientMessage
+    ) -> OtpAttempt:
+        assert sealed.ciphertext == otp_id.encode()
+        return OtpAttempt(message.ciphertext.decode(), "02" + "ab" * 32)
+
+    async def code_digest(self, *, organization_id: str, data_key: Sealed, otp_id: str, code: str) -> bytes:
+        return f"{otp_id} {code}".encode()
+
+    async def seal_message(self, *, organization_id: str, data_key: Sealed, message_id: str, text: bytes) -> Sealed:
+        return Sealed("data", text)
+
+    async def open_message(
+        self, *, organization_id: str, data_key: Sealed, message_id: str, sealed: Sealed
+    ) -> bytes:
+        return sealed.ciphertext
 
     async def create_wallet(
         self,
@@ -164,6 +187,14 @@ class FakeSigner:
 
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())
+
+    async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
+        return AuthProxyKey(Sealed("data", proxy_id.encode()), "02" + hashlib.sha256(proxy_id.encode()).hexdigest())
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: str, data_key: Sealed, proxy_id: str, sealed_key: Sealed, body: bytes
+    ) -> bytes:
+        return hashlib.sha256(body).digest()
 
     async def bundle_signer(self) -> BundleSigner:
         return BundleSigner("04", "04")
@@ -244,7 +275,7 @@ class FakeSigner:
 
 
 def public_key(label: str) -> str:
-    """A well-formed P-256 key that nobody can stamp with."""
+    """A well-formed P-256 key without a private half."""
     return "02" + hashlib.sha256(label.encode()).hexdigest()
 
 
@@ -375,7 +406,7 @@ class OrganizationHarness:
         return list(self.database.activities.get(self.id, {}).values())
 
     def caller(self, name: str, key: str = "", organization_id: str = "") -> Principal:
-        """Whoever stamps with `key`: the name's own API key, another label of one, or "passkey"."""
+        """The principal who stamps with `key`: the name's own API key, the label of another, or "passkey"."""
         proven = ProvenKey(
             public_key=f"cose-{name}" if key == "passkey" else public_key(key or name),
             signature=f"signature by {key or name}",

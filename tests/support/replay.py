@@ -29,11 +29,11 @@ from tests.support.organization_harness import FakeSigner, Ids, ManualClock, num
 async def replayed(
     founding: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
 ) -> tuple[Organization, list[Organization]]:
-    """The organization after its completed activities, in the order in which they were allowed, and whom they
-    founded."""
+    """The organization after its completed activities, in the order in which they were allowed, and the
+    organizations that they made."""
     allowed_by = {said.activity_id: said.id for said in evaluations}
     completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
-    organization, founded = founding, []
+    organization, made = founding, []
     database = MemoryDatabase()
     database.found(founding)
     store = MemoryStore(database)
@@ -44,8 +44,8 @@ async def replayed(
             organization = change.after
             database.change(change)
         if outcome.new_organization is not None:
-            founded.append(outcome.new_organization.organization)
-    return organization, founded
+            made.append(outcome.new_organization.organization)
+    return organization, made
 
 
 async def _executed(

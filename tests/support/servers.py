@@ -1,6 +1,6 @@
-"""Real servers for the tests: processes on loopback ports over a founded database, to be asked, stopped or killed.
+"""Server processes on loopback ports over a database with an organization: to be called, stopped, killed.
 
-Here: founding, starting, the log. Not here: requests (`callers`), databases (`databases`).
+Here: bootstrap, starting, the log. Not here: requests (`callers`), databases (`databases`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SERVE = "from keystead.cli.serving import serve; serve()"
 
 @dataclass(frozen=True)
 class Installation:
-    """A founded database, and the secrets that belong to it."""
+    """A database with its first organization, and the secrets that belong to it."""
 
     database: Database
     mode: Literal["dev", "serve"]
@@ -78,7 +78,7 @@ class Installation:
 def bootstrap_installation(
     database: Database, *, organization_id: str = "", mode: Literal["dev", "serve"] = "serve"
 ) -> Installation:
-    """Found the first organization of an empty database."""
+    """Make the first organization of an empty database."""
     key, master_key = generate_api_key(), MasterKey.generate()
     first = FirstOrganization(
         organization_id=organization_id or new_id(),
@@ -94,12 +94,12 @@ def bootstrap_installation(
         made = await bootstrap(store, mode=mode, master_key=master_key, first=first, now_ms=now_ms(), new_id=new_id)
         return made is not None
 
-    assert database.with_store(run), "the database was founded before"
+    assert database.with_store(run), "the database has an organization already"
     return Installation(database, mode, first.organization_id, first.user_id, key, master_key)
 
 
 def user_with_key(key: ApiKeyPair, name: str = "Somebody") -> User:
-    """A user's record, to found an organization with."""
+    """A user's record, for a new organization."""
     now = Timestamp.from_ms(now_ms())
     return User(
         user_id=new_id(),

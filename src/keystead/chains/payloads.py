@@ -41,11 +41,11 @@ _OF_ETHEREUM: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """`message` is what is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `facts`: the keywords
-    that policies see of it; of raw bytes they see none."""
+    """`message` is what is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `keywords`: what
+    policies see of it; raw bytes have none."""
 
     message: bytes
-    facts: Mapping[str, Any]
+    keywords: Mapping[str, Any]
 
 
 def scheme_of(curve: Curve, address_format: AddressFormat | None) -> SignatureScheme:
@@ -127,7 +127,9 @@ def _utf8(text: str, field: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise InvalidRequest(f"invalid request body: field `{field}`: half a surrogate pair is no text") from None
+        raise InvalidRequest(
+            f"invalid request body: field `{field}`: not valid Unicode: half a surrogate pair"
+        ) from None
 
 
 def _typed_data(text: str, field: str) -> Payload:
@@ -176,8 +178,10 @@ def _authorization(text: str, field: str) -> Payload:
     if nonce is None or not 0 <= nonce < 1 << 64:
         raise _not_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
-    facts = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
-    return Payload(keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
+    keywords = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
+    return Payload(
+        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": keywords}}
+    )
 
 
 def _not_authorization(field: str, why: str) -> InvalidRequest:

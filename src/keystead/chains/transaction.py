@@ -2,7 +2,7 @@
 
 Here: the interface that `operations.signing` knows, and the refusals that all parsers share. Not here: any chain.
 A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
-whatever has a second reading, or would not be written the same way again, is refused.
+it refuses bytes that have a second reading, or that an encoder would not write.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Files of cases and of policies: where they are, and what is decoded from them (TOML, or JSON by the suffix).
+"""Files of test cases and of policies: finding and decoding them (TOML, or JSON by the suffix).
 
-Not here: what they may hold (`policies.cases`, `policies.stage`).
+Not here: what they may hold (`policies.testing`).
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def case_file(path: Path) -> CaseFile:
 
 
 def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
-    """The policies that a file of cases names or holds; None if it says nothing of them. Raises MalformedTable."""
+    """The policies that a file of cases names or holds; None if it has no `policies`. Raises MalformedTable."""
     if file.policies is None:
         return None
     given = (file.policies,) if isinstance(file.policies, str) else file.policies
@@ -38,12 +38,21 @@ def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
     return read_policies(documents)
 
 
-def _documents(place: Path, cases: Path) -> Iterator[tuple[str, Any]]:
+def policies_at(places: Iterable[Path]) -> list[Policy]:
+    """The policies in these files and folders. Raises MalformedTable."""
+    return read_policies(document for place in places for document in _documents(place, None))
+
+
+def _documents(place: Path, cases: Path | None) -> Iterator[tuple[str, Any]]:
     if not place.is_dir():
         yield str(place), _decoded(place)
         return
     # A case file may lie among its policies.
-    files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES and not file.samefile(cases)]
+    files = [
+        file
+        for file in sorted(place.iterdir())
+        if file.suffix in SUFFIXES and not (cases is not None and file.samefile(cases))
+    ]
     if not files:
         raise MalformedTable(str(place), f"no file *{' or *'.join(SUFFIXES)} in this folder")
     for file in files:

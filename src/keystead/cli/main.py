@@ -25,6 +25,7 @@ COMMANDS = {
     "users": "tables:users",
     "activities": "tables:activities",
     "interfaces": "tables:interfaces",
+    "outbox": "outbox:outbox",
     "approve": "votes:approve",
     "reject": "votes:reject",
     "policy": "policies:app",

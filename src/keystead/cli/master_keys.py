@@ -67,7 +67,7 @@ async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
     store = await open_store(database_url)
     try:
         if not await is_current(store):
-            raise NotReady("the database is not migrated to this version: run keystead init")
+            raise NotReady("the database is not migrated to this version: run keystead migrate")
         return await rotate_master(store, old=old, new=new, new_id=new_id, report=_report)
     finally:
         await store.close()

@@ -1,13 +1,15 @@
-"""`keystead policy explain` and `keystead policy test`: why an activity may run or not, and what would be of one.
+"""`keystead policy explain`, `test` and `lint`: why an activity was decided so, tests of policies, warnings about
+them.
 
-Not here: how a decision reads (`explaining`), where cases come from (`case_files`), what comes of them (the room
-`policies`).
+Not here: the text of a decision (`explaining`), reading files (`case_files`), running cases (`policies.testing`),
+the warnings (`policies.linting`).
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ import typer
 
 from keystead.api.enums import VoteSelection
 from keystead.api.records import Evaluation, Policy
-from keystead.cli.case_files import case_file, policies_of
+from keystead.cli.case_files import case_file, policies_at, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
     FAILED_DENIAL,
@@ -28,13 +30,15 @@ from keystead.cli.explaining import (
 )
 from keystead.cli.failure import Failure
 from keystead.cli.requests import calling, formatted
-from keystead.cli.rules import Rules, rules_of
+from keystead.cli.rules import Rules, live_warnings, rules_of
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import converted
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.linting.literals import Known
+from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
     OrganizationUnderTest,
@@ -43,10 +47,9 @@ from keystead.policies.testing.organization import (
     read_users,
 )
 from keystead.policies.testing.schema import MalformedTable
-from keystead.policies.warnings import unsafe_denials
 
 app = typer.Typer(
-    help="Why policies decide as they do, and tests of policies.",
+    help="Why policies decide as they do, tests of policies, and warnings about them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -58,7 +61,7 @@ MALFORMED = 2
 
 @app.callback()
 def policy() -> None:
-    """Why policies decide as they do, and tests of policies."""
+    """Why policies decide as they do, tests of policies, and warnings about them."""
 
 
 @app.command("explain")
@@ -67,11 +70,12 @@ def explain(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what the rules said of an activity, vote by vote: each policy, its clause that decided, and why."""
+    """Print how an activity was decided, vote by vote: the outcome of each policy, its clause, and why."""
     with calling(credentials) as client:
         answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
         activity = _activity(client, activity_id)
         rules = rules_of(client)
+        warnings = live_warnings(client)
     try:
         evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
     except msgspec.ValidationError as refused:
@@ -96,6 +100,8 @@ def explain(
         print(f"  {headline(decision)}")
         for line in policy_lines(decision):
             print(f"  {line}")
+    looked_at = {each.policy_id for one in evaluations for each in one.policy_evaluations}
+    _print_warnings(warning for warning in warnings if warning.policy_id in looked_at)
     evaluated = {each.vote_id for each in evaluations}
     for vote in activity["votes"] if activity else ():
         if vote["selection"] == VoteSelection.REJECTED.value and vote["id"] not in evaluated:
@@ -132,10 +138,14 @@ def run_cases(
     live: Annotated[
         bool, typer.Option("--live", help="Take what the file leaves out (policies, users) from the organization.")
     ] = False,
+    allow_warnings: Annotated[
+        bool, typer.Option("--allow-warnings", help="Succeed although there are warnings about the policies.")
+    ] = False,
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try policies on a file of cases. Exit code 0 if all hold, 1 if one does not, 2 if the file is malformed.
+    """Test policies on a file of cases. Exit code 0 if all hold and there is no warning about the policies, 1 if
+    not, 2 if the file is malformed.
 
     Nothing is changed anywhere; without --live, no server is asked.
     """
@@ -157,9 +167,29 @@ def run_cases(
             _show(result)
         failed = sum(not result.holds for result in results)
         print(f"\n{len(results) - failed} of {len(results)} cases hold")
-    _warn(results, policies, organization)
-    if not all(result.holds for result in results):
+    warnings = _warnings(cases, policies, organization, rules)
+    _warn(results, warnings)
+    if not all(result.holds for result in results) or (warnings and not allow_warnings):
         raise typer.Exit(1)
+
+
+def _warnings(
+    file: CaseFile, policies: list[Policy], organization: OrganizationUnderTest, rules: Rules | None
+) -> list[PolicyWarning]:
+    """The warnings about the policies that are tested. Of ids, those of users and of their tags are known."""
+    users = organization.users.values() if file.users is not None or rules is not None else None
+    known = Known(
+        users=None if users is None else frozenset(user.user_id for user in users),
+        user_tags=None if users is None or rules else frozenset(tag for user in users for tag in user.user_tags),
+    )
+    steps = policy_warnings(
+        policies,
+        known,
+        ServerSettings(
+            fails_closed=organization.fail_closed, refuses_raw_payloads=organization.refuse_raw_payloads
+        ),
+    )
+    return [warning for step in steps for warning in step]
 
 
 def _rules(credentials: Path | None) -> Rules:
@@ -170,7 +200,7 @@ def _rules(credentials: Path | None) -> Rules:
 def _organization(
     file: CaseFile, policies: list[Policy] | None, rules: Rules | None, where: str
 ) -> tuple[OrganizationUnderTest, list[Policy]]:
-    """What the file says, and the rest from the organization if it was asked. Raises MalformedTable."""
+    """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable."""
     if policies is None:
         if rules is None:
             raise MalformedTable(where, "it names no `policies`; to try those of the organization, add --live")
@@ -181,7 +211,14 @@ def _organization(
     else:
         # Users of the file are not those of the organization, so neither is its quorum.
         quorum = rules.root_quorum if rules and file.users is None else RootQuorum(1, ())
-    return organization_under_test(users, quorum, policies, fail_closed=file.deny_policies_fail_closed), policies
+    organization = organization_under_test(
+        users,
+        quorum,
+        policies,
+        fail_closed=file.deny_policies_fail_closed,
+        refuse_raw_payloads=file.refuse_raw_payloads,
+    )
+    return organization, policies
 
 
 def _show(result: CaseResult) -> None:
@@ -206,12 +243,48 @@ def _plain(result: CaseResult) -> dict[str, Any]:
     return told | plain(decision_of_test(result.decision, result.unsafe)) | uncounted
 
 
-def _warn(results: list[CaseResult], policies: list[Policy], organization: OrganizationUnderTest) -> None:
-    """What no case need fail for, and yet should be known: on standard error."""
-    failed = {name for result in results for name in result.unsafe}
-    for policy in policies:
-        if warnings := unsafe_denials([policy], fail_closed=organization.fail_closed):
-            for warning in warnings:
-                print(f"keystead: WARNING  {printable(warning)}", file=sys.stderr)
-        elif policy.policy_name in failed:
-            print(f"keystead: {printable(policy.policy_name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
+def _warn(results: list[CaseResult], warnings: list[PolicyWarning]) -> None:
+    """The warnings about the policies, and about those that failed in a case, on standard error."""
+    _print_warnings(warnings)
+    warned = {warning.policy_name for warning in warnings if warning.code is WarningCode.DENIES_NOTHING}
+    for name in sorted({name for result in results for name in result.unsafe} - warned):
+        print(f"keystead: {printable(name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
+
+
+def _print_warnings(warnings: Iterable[PolicyWarning]) -> None:
+    for warning in warnings:
+        print(f"keystead: WARNING  {printable(warning.message)} [{warning.code}]", file=sys.stderr)
+
+
+@app.command("lint")
+def lint(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", exists=True, help="Files or folders of policies, in TOML or JSON."),
+    ] = None,
+    credentials: CredentialsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what the authors of policies should know: which policies never apply, deny nothing, or can be passed
+    by.
+
+    Without a path, the policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is
+    one, 2 if a file is malformed.
+    """
+    if places:
+        try:
+            policies = policies_at(places)
+        except MalformedTable as refused:
+            Failure.report(Failure(printable(str(refused))))
+            raise typer.Exit(MALFORMED) from None
+        warnings = [warning for step in policy_warnings(policies, Known(), ServerSettings()) for warning in step]
+    else:
+        with calling(credentials) as client:
+            warnings = live_warnings(client)
+    if as_json:
+        print(formatted(msgspec.to_builtins(warnings)))
+    else:
+        for warning in warnings:
+            print(f"{printable(warning.message)} [{warning.code}]")
+    if warnings:
+        raise typer.Exit(1)

@@ -1,7 +1,4 @@
-"""The rules of an organization as its server tells them: its users, its policies, its root quorum.
-
-Not here: what a command makes of them.
-"""
+"""The users, policies, root quorum and policy warnings of an organization, read from its server."""
 
 from __future__ import annotations
 
@@ -12,8 +9,10 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
+from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.client.leniency import converted
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.linting.warnings import PolicyWarning, WarningCode
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,3 +44,15 @@ def _records(client: Client, query: str, member: str, kind: Any) -> Any:
             f"the answer to query/{query} cannot be read: {refused}; is the server of another version, or set to "
             "another form of answers?"
         ) from refused
+
+
+def live_warnings(client: Client) -> list[PolicyWarning]:
+    """The warnings about the organization's policies; none if the server does not know this query."""
+    try:
+        answer = client.query("list_policy_warnings")["policyWarnings"]
+    except (NotFound, NotImplementedByServer):
+        return []
+    return [
+        PolicyWarning(each["policyId"], each["policyName"], WarningCode(each["code"]), each["message"])
+        for each in answer
+    ]

@@ -47,6 +47,8 @@ ACTIVITY_TYPES = {
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
+    "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
@@ -60,6 +62,7 @@ ACTIVITY_TYPES = {
     "sign_raw_payload": "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     "sign_transaction": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
@@ -452,6 +455,19 @@ class Operations(Calls):
             },
         )
 
+    def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
     def list_policies(
         self,
         *,
@@ -461,6 +477,19 @@ class Operations(Calls):
         return self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
             organization_id,
             {},
         )
@@ -1282,6 +1311,40 @@ class Operations(Calls):
             },
         )
 
+    def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     def export_private_key(
         self,
         *,
@@ -1549,6 +1612,64 @@ class Operations(Calls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+            },
+        )
+
+    def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 
@@ -2208,6 +2329,19 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return await self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
     async def list_policies(
         self,
         *,
@@ -2217,6 +2351,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_policy_warnings(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyWarningsResponse:
+        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        return await self._query(
+            "list_policy_warnings",
+            shapes.ListPolicyWarningsResponse,
             organization_id,
             {},
         )
@@ -3038,6 +3185,40 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    async def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return await self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     async def export_private_key(
         self,
         *,
@@ -3305,6 +3486,64 @@ class AsyncOperations(AsyncCalls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+            },
+        )
+
+    async def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 

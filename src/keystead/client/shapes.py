@@ -17,6 +17,7 @@ from keystead.api.enums import (
     ActivityStatus,
     AddressFormat,
     ApiKeyCurve,
+    AuthMethod,
     AuthenticationType,
     AuthenticatorTransport,
     CredentialType,
@@ -91,6 +92,8 @@ __all__ = [
     "ApproveActivityResult",
     "ApproveActivitySubmitted",
     "Attestation",
+    "AuthMethod",
+    "AuthProxyConfig",
     "AuthenticationMethod",
     "AuthenticationMethodParams",
     "AuthenticationType",
@@ -166,7 +169,12 @@ __all__ = [
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
+    "DisableAuthProxyResult",
+    "DisableAuthProxySubmitted",
     "Effect",
+    "EmailCustomization",
+    "EnableAuthProxyResult",
+    "EnableAuthProxySubmitted",
     "Evaluation",
     "ExportPrivateKeyResult",
     "ExportPrivateKeySubmitted",
@@ -208,7 +216,9 @@ __all__ = [
     "InvitationRecord",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
+    "ListAuthProxyConfigsResponse",
     "ListPoliciesResponse",
+    "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
     "ListSmartContractInterfacesResponse",
@@ -230,6 +240,7 @@ __all__ = [
     "PayloadEncoding",
     "Policy",
     "PolicyOutcome",
+    "PolicyWarningRecord",
     "PrivateKey",
     "PrivateKeyAddress",
     "PrivateKeyParams",
@@ -253,11 +264,14 @@ __all__ = [
     "SmartContractInterface",
     "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
+    "SmsCustomization",
     "Status",
     "Tag",
     "TagType",
     "Timestamp",
     "TransactionType",
+    "UpdateAuthProxyConfigResult",
+    "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
     "UpdateOrganizationNameResult",
@@ -289,6 +303,7 @@ __all__ = [
     "Wallet",
     "WalletAccount",
     "WalletAccountParams",
+    "WalletKitSettings",
     "WhoamiResponse",
 ]
 
@@ -440,8 +455,60 @@ class ListAppProofsResponse(Wire, frozen=True):
     app_proofs: tuple[AppProof, ...]
 
 
+class AuthProxyConfig(Wire, frozen=True):
+    """Times are in seconds."""
+
+    config_id: str
+    user_id: str
+    policy_id: str
+    allowed_origins: tuple[str, ...]
+    allowed_auth_methods: tuple[AuthMethod, ...]
+    app_name: str
+    session_expiration_seconds: int
+    otp_expiration_seconds: int
+    verification_token_expiration_seconds: int
+    otp_alphanumeric: bool
+    otp_length: int
+    enabled_social_providers: tuple[str, ...]
+    oauth_client_ids: dict[str, str]
+    social_linking_client_ids: tuple[str, ...]
+    verification_token_required_for_get_account_pii: bool
+    created_at: Timestamp
+    updated_at: Timestamp
+    oauth_redirect_url: str | None = None
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+    sms_template: str | None = None
+    send_from_email_address: str | None = None
+    send_from_email_sender_name: str | None = None
+    reply_to_email_address: str | None = None
+
+
+class ListAuthProxyConfigsResponse(Wire, frozen=True):
+    auth_proxy_configs: tuple[AuthProxyConfig, ...]
+
+
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class ListPolicyWarningsResponse(Wire, frozen=True):
+    """In order of the policies' creation."""
+
+    policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
 class ListPrivateKeyTagsResponse(Wire, frozen=True):
@@ -700,6 +767,16 @@ class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
 
+class DisableAuthProxyResult(Wire, frozen=True):
+    pass
+
+
+class EnableAuthProxyResult(Wire, frozen=True):
+    """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
+
+    user_id: str
+
+
 class ExportPrivateKeyResult(Wire, frozen=True):
     """`export_bundle`: JSON text, signed by the server."""
 
@@ -773,6 +850,30 @@ class SignTransactionResult(Wire, frozen=True):
     """Hex in lower case, without 0x."""
 
     signed_transaction: str
+
+
+class EmailCustomization(Wire, frozen=True):
+    app_name: str | None = None
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class SmsCustomization(Wire, frozen=True):
+    template: str | None = None
+
+
+class WalletKitSettings(Wire, frozen=True):
+    """`enabled_social_providers`: such as google, apple, facebook, x, discord."""
+
+    enabled_social_providers: tuple[str, ...] | None = None
+    oauth_client_ids: dict[str, str] | None = None
+    oauth_redirect_url: str | None = None
+
+
+class UpdateAuthProxyConfigResult(Wire, frozen=True):
+    config_id: str
 
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
@@ -1264,6 +1365,28 @@ class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
         return self.result.wallet_ids
 
 
+class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
+    """End an authentication proxy, with its user and its policy."""
+
+    operation = "disable_auth_proxy"
+    activity_type = "ACTIVITY_TYPE_DISABLE_AUTH_PROXY"
+    result_key = "disableAuthProxyResult"
+    result_struct = DisableAuthProxyResult
+
+
+class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
+    """Make an authentication proxy, which no browser may call until its configuration names origins."""
+
+    operation = "enable_auth_proxy"
+    activity_type = "ACTIVITY_TYPE_ENABLE_AUTH_PROXY"
+    result_key = "enableAuthProxyResult"
+    result_struct = EnableAuthProxyResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
 class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
     """Take a private key out, sealed to the target key."""
 
@@ -1455,6 +1578,19 @@ class SignTransactionSubmitted(Submitted[SignTransactionResult]):
     @property
     def signed_transaction(self) -> str:
         return self.result.signed_transaction
+
+
+class UpdateAuthProxyConfigSubmitted(Submitted[UpdateAuthProxyConfigResult]):
+    """Change what an authentication proxy does, and for which origins."""
+
+    operation = "update_auth_proxy_config"
+    activity_type = "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG"
+    result_key = "updateAuthProxyConfigResult"
+    result_struct = UpdateAuthProxyConfigResult
+
+    @property
+    def config_id(self) -> str:
+        return self.result.config_id
 
 
 class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):

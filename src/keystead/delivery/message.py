@@ -14,7 +14,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """`id` stays the same over retries, so that a receiver can recognise a message that came twice.
 
     `recipient`: an e-mail address, or a phone number in E.164. `html` and `subject` are of e-mails only.
-    `sender_address`, `sender_name` and `reply_to` are None where the operator's settings decide.
+    `sender_address`, `sender_name` and `reply_to` are None where the operator's settings decide. `secret`: the
+    code or the credential bundle that the text carries, for a hook that writes texts of its own; `template_id` and
+    `template_variables` (JSON) are what the caller named for that.
     """
 
     id: str
@@ -27,3 +29,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     sender_address: str | None = None
     sender_name: str | None = None
     reply_to: str | None = None
+    secret: str | None = None
+    template_id: str | None = None
+    template_variables: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Message(id={self.id!r}, channel={self.channel!r})"

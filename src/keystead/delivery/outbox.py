@@ -45,7 +45,7 @@ class Outbox:
     """Sends from one process.
 
     `open_message` gives the text, which is sealed in the database. `default_sender`: the address of e-mails whose
-    caller chose none. Every channel has a sender: see `sender.NoSender`.
+    caller chose none.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Outbox:
     async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None
         try:
-            detail = await self._senders[waiting.channel].send(await self._open_message(waiting))
+            detail = await self._send(waiting)
         except SendFailed as failed:
             detail = failed.reason
             again_ms = next_attempt_ms(self._now_ms(), waiting.failures + 1, self._random_fraction)
@@ -113,6 +113,12 @@ class Outbox:
                 detail=detail,
             )
         await self._store.record_attempt(waiting.after_attempt(result, again_ms), event)
+
+    async def _send(self, waiting: OutgoingMessage) -> str:
+        sender = self._senders.get(waiting.channel)
+        if sender is None:  # the settings were changed since
+            raise SendFailed(f"this server sends no {waiting.channel}", permanent=False)
+        return await sender.send(await self._open_message(waiting))
 
     async def _wait(self) -> None:
         try:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import OidcClaims
 from keystead.identities.tokens import Announced, BadToken, announced, identity
+from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.ports import Clock
 
 if TYPE_CHECKING:  # slow to import, and not needed by a server without issuers
@@ -29,7 +29,7 @@ class KnownIssuers:
         self._pinned = pinned or {}
         self._discovery = discovery
 
-    async def proven(self, token: str, field: str) -> OidcClaims:
+    async def proven(self, token: str, field: str) -> ProvenIdentity:
         try:
             announcement = announced(token)
             keys = await self._keys_for(announcement)

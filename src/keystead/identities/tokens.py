@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from keystead.api.parameters import OidcClaims
 from keystead.api.validation_text import in_json_words
+from keystead.organizations.identities import ProvenIdentity
 
 TOKEN_MAX = 16_384
 """Most characters of a token."""
@@ -63,6 +64,11 @@ class _Claims(msgspec.Struct, frozen=True):
     exp: _Time
     nbf: _Time | None = None
     iat: _Time | None = None
+    # Of any type: a token that proves who somebody is may be sent where these claims do not matter.
+    nonce: Any = None
+    tknonce: Any = None
+    email: Any = None
+    email_verified: Any = None
 
 
 def announced(token: str) -> Announced:
@@ -83,7 +89,7 @@ def announced(token: str) -> Announced:
     return Announced(header.alg, header.kid, issuer)
 
 
-def identity(payload: bytes, now_ms: int) -> OidcClaims:
+def identity(payload: bytes, now_ms: int) -> ProvenIdentity:
     """The identity in the payload of a token with a verified signature, at `now_ms`. Raises BadToken."""
     claims = _read(payload, _Claims, "payload", "claim")
     now_s = now_ms / 1000
@@ -98,11 +104,20 @@ def identity(payload: bytes, now_ms: int) -> OidcClaims:
             raise BadToken(f"claim `aud`: expected one audience, got {len(audience)}")
         (audience,) = audience
     try:
-        return msgspec.convert({"iss": claims.iss, "sub": claims.sub, "aud": audience}, OidcClaims)
+        named = msgspec.convert({"iss": claims.iss, "sub": claims.sub, "aud": audience}, OidcClaims)
     except msgspec.ValidationError as refused:
         what, _, where = str(refused).partition(" - at `$.")
         rule = "expected text without control characters" if "regex" in what else in_json_words(what)
         raise BadToken(f"claim `{where.rstrip('`')}`: {rule}") from None
+    # Some issuers write email_verified as text.
+    has_verified_email = isinstance(claims.email, str) and claims.email_verified in (True, "true")
+    return ProvenIdentity(
+        iss=named.iss,
+        sub=named.sub,
+        aud=named.aud,
+        nonces=tuple(nonce for nonce in (claims.nonce, claims.tknonce) if isinstance(nonce, str)),
+        email=claims.email.lower() if has_verified_email else None,
+    )
 
 
 def _part(text: str, name: str) -> bytes:

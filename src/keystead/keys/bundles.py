@@ -76,13 +76,32 @@ class BundleKey:
         return self._signed(_Target(target.hex(), organization_id, user_id))
 
     def _signed(self, content: _Exported | _Target) -> str:
-        data = msgspec.json.encode(content)
-        envelope = _Envelope(
-            data=data.hex(),
-            data_signature=self._signing_key.sign(data, ec.ECDSA(hashes.SHA256())).hex(),
-            enclave_quorum_public=self.signing_public_key,
-        )
-        return msgspec.json.encode(envelope).decode()
+        return signed_envelope(content, self._signing_key, self.signing_public_key)
+
+
+class _OtpTarget(msgspec.Struct, frozen=True, rename="camel"):
+    target_public: str
+    organization_id: str
+
+
+def otp_target_bundle(
+    organization_id: str, target: bytes, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
+) -> str:
+    """The text that tells a client the key (65 bytes) to encrypt a one-time code to, signed."""
+    return signed_envelope(_OtpTarget(target.hex(), organization_id), signing_key, signing_public_key)
+
+
+def signed_envelope(
+    content: msgspec.Struct, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
+) -> str:
+    """The envelope around what the server sends. `signing_public_key`: lower-case hex of 65 bytes."""
+    data = msgspec.json.encode(content)
+    envelope = _Envelope(
+        data=data.hex(),
+        data_signature=signing_key.sign(data, ec.ECDSA(hashes.SHA256())).hex(),
+        enclave_quorum_public=signing_public_key,
+    )
+    return msgspec.json.encode(envelope).decode()
 
 
 def new_credential(target: bytes) -> tuple[bytes, str]:

@@ -48,11 +48,15 @@ class Purpose(StrEnum):
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"
     IMPORT_TARGET = "import-target"
+    AUTH_PROXY_KEY = "auth-proxy-key"
     PROOF_KEY = "proof-key"
     BUNDLE_KEY = "bundle-key"
     SESSION_KEY = "session-key"
     VERIFICATION_KEY = "verification-key"
     CLIENT_SECRET_KEY = "client-secret-key"  # noqa: S105 (a name, not a secret)
+    ONE_TIME_CODE = "one-time-code"
+    OTP_TARGET = "otp-target"
+    MESSAGE = "message"
     CHECK = "check"
 
 
@@ -124,6 +128,11 @@ class DataKey(_SealingKey):
 
     __slots__ = ()
     _key_id_label = b"keystead data key id"
+
+    def digest(self, text: bytes, context: SealContext) -> bytes:
+        """HMAC-SHA256 of the text for this context, 32 bytes. Without the key no text can be tried."""
+        key = hmac.digest(self._secret, b"keystead digest key", "sha256")
+        return hmac.digest(key, associated_data(self.key_id, context) + text, "sha256")
 
 
 class Master(ABC):

@@ -1,4 +1,4 @@
-"""The key that signs tokens: session tokens and verification tokens, each by a key of its own.
+"""The keys that sign tokens: one signs session tokens, another verification tokens and targets of one-time codes.
 
 Here: the signature. Not here: what a token says (`sessions`), where the key is stored.
 """
@@ -9,6 +9,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from keystead.api.enums import Curve
+from keystead.keys.bundles import otp_target_bundle
+from keystead.keys.public_keys import public_key
 from keystead.sessions import compact_jwt
 from keystead.sessions.session_tokens import SessionClaims, session_message, session_signing_input
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
@@ -19,6 +22,7 @@ class TokenSigningKey:
 
     def __init__(self, scalar: bytes) -> None:
         self._key = ec.derive_private_key(int.from_bytes(scalar), ec.SECP256R1())
+        self._public_key = (public_key(Curve.P256, scalar).uncompressed or b"").hex()
 
     def session_token(self, claims: SessionClaims) -> str:
         text = session_signing_input(claims)
@@ -27,6 +31,10 @@ class TokenSigningKey:
     def verification_token(self, token: VerificationToken) -> str:
         text = verification_signing_input(token)
         return compact_jwt.with_signature(text, self._signature(text))
+
+    def otp_target(self, organization_id: str, target: bytes) -> str:
+        """The bundle that tells a client the key `target` (65 bytes) to encrypt a one-time code to."""
+        return otp_target_bundle(organization_id, target, self._key, self._public_key)
 
     def _signature(self, message: bytes) -> bytes:
         """r and s over SHA-256 of the message, 32 bytes each."""

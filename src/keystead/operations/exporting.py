@@ -19,7 +19,7 @@ from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
 from keystead.chains.bundle_texts import read_target
 from keystead.chains.paths import comparison_form
 from keystead.operations.declare import activity
-from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.operations.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.organization import Organization, Put
@@ -55,7 +55,7 @@ async def _sealed_mnemonic(source: ContextSource, intent: ExportWalletIntent) ->
 
 
 def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> ResourceKeywords:
-    return ResourceKeywords({"wallet": wallet_facts(organization.wallets[intent.wallet_id])})
+    return ResourceKeywords({"wallet": wallet_keywords(organization.wallets[intent.wallet_id])})
 
 
 @activity("ACTIVITY_TYPE_EXPORT_WALLET", load_context=_sealed_mnemonic, resources=_wallet_keyword)
@@ -111,8 +111,8 @@ def _account_keywords(
     account = found.stored.account
     return ResourceKeywords(
         {
-            "wallet": wallet_facts(organization.wallets[account.wallet_id]),
-            "wallet_account": wallet_account_facts(account),
+            "wallet": wallet_keywords(organization.wallets[account.wallet_id]),
+            "wallet_account": wallet_account_keywords(account),
         }
     )
 
@@ -160,7 +160,7 @@ async def _sealed_private_key(source: ContextSource, intent: ExportPrivateKeyInt
 
 
 def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed) -> ResourceKeywords:
-    return ResourceKeywords({"private_key": private_key_facts(organization.private_keys[intent.private_key_id])})
+    return ResourceKeywords({"private_key": private_key_keywords(organization.private_keys[intent.private_key_id])})
 
 
 @activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", load_context=_sealed_private_key, resources=_private_key_keyword)

@@ -43,7 +43,7 @@ SignWith = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS
 
 
 class ToSign(msgspec.Struct, frozen=True):
-    """What a request to sign raw payloads comes to."""
+    """Raw payloads that were read, and the key that is to sign them."""
 
     named: NamedKey
     scheme: SignatureScheme
@@ -127,12 +127,12 @@ async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) ->
 
 
 def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
-    facts = payloads[0].facts if len(payloads) == 1 else {}
+    seen = payloads[0].keywords if len(payloads) == 1 else {}
     return ToSign(
         named=named,
         scheme=scheme_of(named.party.curve, named.party.address_format),
         messages=tuple(payload.message for payload in payloads),
-        keywords={**named.keywords, **facts},
+        keywords={**named.keywords, **seen},
     )
 
 
@@ -192,7 +192,7 @@ async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) ->
         read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
         for index, text in enumerate(intent.payloads)
     ]
-    if len(payloads) > 1 and any(payload.facts for payload in payloads):
+    if len(payloads) > 1 and any(payload.keywords for payload in payloads):
         # Policies have words for one of them; the others would be signed unseen.
         raise InvalidRequest(
             f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, one payload at a time"

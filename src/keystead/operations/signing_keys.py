@@ -18,7 +18,7 @@ from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decoded_public_key
 from keystead.chains.transaction import Party
-from keystead.operations.key_facts import private_key_facts, wallet_account_facts, wallet_facts
+from keystead.operations.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.memory_size import measured_bytes
@@ -78,8 +78,9 @@ async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:
     return NotFound(
-        f"Could not find any resource to sign with: field `parameters.signWith`: {sign_with!r} is no address of a "
-        f"wallet account or private key, and no id of a private key, of organization {organization.id}"
+        "Could not find any resource to sign with: field `parameters.signWith`: "
+        f"organization {organization.id} has no wallet account or private key with the address {sign_with!r}, and "
+        "no private key with this id"
     )
 
 
@@ -88,7 +89,7 @@ def _of_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> Named
     return NamedKey(
         key=key,
         party=_party(account, key.public_key, account.address_format, account.address),
-        keywords={"wallet": wallet_facts(wallet), "wallet_account": wallet_account_facts(account)},
+        keywords={"wallet": wallet_keywords(wallet), "wallet_account": wallet_account_keywords(account)},
     )
 
 
@@ -104,7 +105,7 @@ def _of_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey
             named.format if named else None,
             named.address if named else None,
         ),
-        keywords={"private_key": private_key_facts(key)},
+        keywords={"private_key": private_key_keywords(key)},
     )
 
 

@@ -21,7 +21,7 @@ from keystead.operations.derived_accounts import (
     account_request,
     checked_paths,
 )
-from keystead.operations.key_facts import wallet_facts
+from keystead.operations.key_keywords import wallet_keywords
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -160,7 +160,11 @@ class DeleteWalletsResult(Wire, frozen=True):
 def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
     return ResourceKeywords(
-        {"wallets": [wallet_facts(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets]}
+        {
+            "wallets": [
+                wallet_keywords(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets
+            ]
+        }
     )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
-from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2, OidcClaims
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, OauthProviderParamsV2
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import (
     AUTHENTICATORS,
@@ -197,7 +198,7 @@ def _token_field(field: str) -> str:
 
 def new_oauth_providers(
     providers: Sequence[OauthProviderParamsV2],
-    identities: Mapping[str, OidcClaims],
+    identities: Mapping[str, ProvenIdentity],
     new_id: Callable[[], str],
     now: Timestamp,
     field: str,

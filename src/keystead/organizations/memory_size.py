@@ -15,9 +15,8 @@ _TEXT, _WIDE_TEXT, _BYTES, _NUMBER, _TUPLE, _STRUCT, _DICT, _DICT_ENTRY = 49, 74
 
 _POINTER = 8
 
-# Tuples of types: `A | B` would make a new object at each call.
-_KEPT_ONCE = (Enum, bool)
-_SEQUENCES = (tuple, list)
+_ONCE = (bool, Enum)
+"""Types whose values exist once."""
 
 
 def measured_bytes(value: object) -> int:
@@ -26,20 +25,27 @@ def measured_bytes(value: object) -> int:
     None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
     time. Raises TypeError for a type that records do not hold.
     """
-    if value is None or isinstance(value, _KEPT_ONCE):
-        return 0
-    if isinstance(value, str):
-        return _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
-    if isinstance(value, msgspec.Struct):
-        fields = [getattr(value, name) for name in value.__struct_fields__]
-        return _STRUCT + _POINTER * len(fields) + sum(map(measured_bytes, fields))
-    if isinstance(value, _SEQUENCES):
-        return _TUPLE + _POINTER * len(value) + sum(map(measured_bytes, value))
-    if isinstance(value, bytes):
-        return _BYTES + len(value)
-    if isinstance(value, int):
-        return _NUMBER + value.bit_length() // 8
-    if isinstance(value, dict):
-        entries = sum(map(measured_bytes, value)) + sum(map(measured_bytes, value.values()))
-        return _DICT + _DICT_ENTRY * len(value) + entries
-    raise TypeError(f"records do not hold values of type {type(value).__name__}")
+    size, left = 0, [value]
+    while left:  # a loop and not a recursion: each put of a record measures it
+        value = left.pop()
+        if type(value) is str:
+            size += _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
+        elif isinstance(value, tuple):
+            size += _TUPLE + _POINTER * len(value)
+            left += value
+        elif isinstance(value, msgspec.Struct):
+            members = msgspec.structs.astuple(value)
+            size += _STRUCT + _POINTER * len(members)
+            left += members
+        elif value is None or isinstance(value, _ONCE):
+            pass
+        elif isinstance(value, bytes):
+            size += _BYTES + len(value)
+        elif isinstance(value, int):
+            size += _NUMBER + value.bit_length() // 8
+        elif isinstance(value, dict):
+            size += _DICT + _DICT_ENTRY * len(value)
+            left += [*value, *value.values()]
+        else:
+            raise TypeError(f"records do not hold values of type {type(value).__name__}")
+    return size

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, assert_never
 
 import msgspec
 
+from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKey, DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
@@ -117,6 +118,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def import_targets(self) -> ImportTargets:
         return self.of(ImportTargets)
+
+    @property
+    def auth_proxies(self) -> AuthProxies:
+        return self.of(AuthProxies)
 
     @property
     def bytes(self) -> int:

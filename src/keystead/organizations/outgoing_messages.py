@@ -19,6 +19,16 @@ Channel = Literal["email", "sms"]
 _encode = msgspec.json.Encoder().encode
 
 
+class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's settings for messages.
+
+    `channels`: those that this server has a sender for. `last_ms`: when a message is given up, in milliseconds.
+    """
+
+    channels: frozenset[Channel] = frozenset()
+    last_ms: int = 600_000
+
+
 class SendResult(StrEnum):
     """What became of an attempt to send; the words are those of e-mail events."""
 

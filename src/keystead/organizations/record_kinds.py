@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
@@ -65,6 +66,7 @@ KINDS = (
     Policies,
     Invitations,
     ImportTargets,
+    AuthProxies,
 )
 """Every record kind. A new one is added here, and nowhere else."""
 

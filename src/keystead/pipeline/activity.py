@@ -14,12 +14,14 @@ from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
+from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import Signer
 from keystead.policies.request import ResourceKeywords
@@ -68,9 +70,10 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
     organization: Organization
     submitter_id: str
-    identities: Mapping[str, OidcClaims]
+    identities: Mapping[str, ProvenIdentity]
     now_ms: int
     limits: Limits
+    messages: MessageRules
     signer: Signer
     new_id: Callable[[], str]
 
@@ -156,7 +159,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_ms: int
     registered_at_ms: int
     fingerprint: str = ""
-    identities: Mapping[str, OidcClaims] = {}
+    identities: Mapping[str, ProvenIdentity] = {}
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +187,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     updated_at_ms: int
 
     @property
-    def identities(self) -> Mapping[str, OidcClaims]:
+    def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}

@@ -7,16 +7,17 @@ Here: pure functions of the organization, its compiled policies and the activity
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.enums import PayloadEncoding, VoteSelection
+from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import mfa
@@ -32,14 +33,10 @@ from keystead.policies.request import (
     RequestedActivity,
     ResourceKeywords,
     condition_values,
+    may_sign_transaction_unseen,
     visible_params,
 )
 from keystead.policies.resources import ADDS_CREDENTIALS
-
-_RAW_PAYLOADS: Final = frozenset({"SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOADS"})
-_RAW_ENCODINGS: Final = frozenset({PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8})
-"""Encodings of payloads that may be the bytes or the digest of a transaction. EIP-712 and EIP-7702 payloads begin
-with bytes that no transaction begins with."""
 
 
 class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +66,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     policies: CompiledPolicies
     submitter_id: str
     submitted_at_ms: int
-    identities: Mapping[str, OidcClaims]
+    identities: Mapping[str, ProvenIdentity]
     proofs: tuple[Proof, ...]
     now_ms: int
     context: Any = None
@@ -159,8 +156,7 @@ def authorization_request(
         deny_policies_fail_closed=settings.deny_policies_fail_closed,
         refuses_raw_payload=settings.refuse_raw_payloads
         and case.policies.policy_set.reads_transactions
-        and activity_kind(activity.type) in _RAW_PAYLOADS
-        and activity.params.get("encoding") in _RAW_ENCODINGS,
+        and may_sign_transaction_unseen(activity),
     )
 
 

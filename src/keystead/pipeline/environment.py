@@ -8,6 +8,7 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.organizations.limits import Limits
+from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import PolicySets
@@ -27,6 +28,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     transactions: TransactionRules = TransactionRules()
     approvals_last_ms: int = 24 * 3_600_000
     authorization: AuthorizationSettings = AuthorizationSettings()
+    messages: MessageRules = MessageRules()
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):

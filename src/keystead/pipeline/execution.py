@@ -106,6 +106,7 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
         identities=case.identities,
         now_ms=case.now_ms,
         limits=environment.rules.limits,
+        messages=environment.rules.messages,
         signer=environment.signer,
         new_id=environment.new_id,
     )

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
-from keystead.api.parameters import OidcClaims
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 from keystead.pipeline.activity import Activity
@@ -111,7 +111,7 @@ class Lifecycle:
         """The submission with what its tokens, by field, prove now."""
         environment = self._environment
         check_liveness(submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
-        by_token: dict[str, OidcClaims] = {}
+        by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
                 by_token[token] = await self._identities.proven(token, field)

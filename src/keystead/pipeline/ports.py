@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
-from keystead.api.parameters import OidcClaims
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.sessions.session_tokens import SessionClaims
@@ -30,7 +30,7 @@ class Clock(Protocol):
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 
-    async def proven(self, token: str, field: str) -> OidcClaims:
+    async def proven(self, token: str, field: str) -> ProvenIdentity:
         """The identity that a token proves now. `field` is where the request has the token.
 
         Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys
@@ -142,6 +142,13 @@ class CredentialBundle(msgspec.Struct, frozen=True):
     bundle: str
 
 
+class AuthProxyKey(msgspec.Struct, frozen=True):
+    """An API key of an authentication proxy: its private half, sealed; its public key, compressed P-256 in hex."""
+
+    sealed: Sealed
+    public_key: str
+
+
 class ClientMessage(msgspec.Struct, frozen=True):
     """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
 
@@ -168,6 +175,20 @@ class ImportedPrivateKey(msgspec.Struct, frozen=True):
 
     target_id: str
     private_key: NewPrivateKey
+
+
+class NewOtpTarget(msgspec.Struct, frozen=True):
+    """The key that an attempt at a one-time code is encrypted to: its private half, sealed, and a signed text."""
+
+    sealed: Sealed
+    bundle: str
+
+
+class OtpAttempt(msgspec.Struct, frozen=True):
+    """What a client encrypted: the code as it was typed, and the key that the verification token shall name."""
+
+    code: Annotated[str, Meta(max_length=64)]
+    public_key: Annotated[str, Meta(max_length=130)]
 
 
 class Signer(Protocol):
@@ -245,6 +266,40 @@ class Signer(Protocol):
 
     async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
         """Make an API key whose private half is sealed to the client's P-256 key `target` (65 bytes, a point)."""
+        ...
+
+    async def new_auth_proxy_key(self, *, organization_id: Id, data_key: Sealed, proxy_id: Id) -> AuthProxyKey:
+        """Make the API key with which an authentication proxy stamps its requests."""
+        ...
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: Message
+    ) -> bytes:
+        """The signature (ECDSA over SHA-256, DER) of that key over the body of a request."""
+        ...
+
+    async def new_otp_target(self, *, organization_id: Id, data_key: Sealed, otp_id: Id) -> NewOtpTarget:
+        """Make a fresh key that attempts at this one-time code are encrypted to."""
+        ...
+
+    async def open_otp_attempt(
+        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, sealed: Sealed, message: ClientMessage
+    ) -> OtpAttempt:
+        """What is in an attempt. Raises InvalidRequest if it does not open with the key that `sealed` holds."""
+        ...
+
+    async def code_digest(
+        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, code: Annotated[str, Meta(max_length=64)]
+    ) -> bytes:
+        """32 bytes to store in place of a one-time code: without the data key no code can be tried against them."""
+        ...
+
+    async def seal_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: Message) -> Sealed:
+        """Seal a message that is to be sent."""
+        ...
+
+    async def open_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, sealed: Sealed) -> bytes:
+        """The text of a message that `seal_message` sealed; nothing else opens here."""
         ...
 
     async def bundle_signer(self) -> BundleSigner:

@@ -17,7 +17,8 @@ from msgspec import Meta
 from keystead.api.decoding import decoder, plain, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import OidcClaims, RequestStruct
+from keystead.api.parameters import RequestStruct
+from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.activity import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
@@ -55,7 +56,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     intent: RequestStruct
     request: bytes
     fingerprint: str
-    identities: Mapping[str, OidcClaims] = {}
+    identities: Mapping[str, ProvenIdentity] = {}
 
     def oidc_tokens(self) -> Mapping[str, str]:
         """The ID tokens in the intent, by field."""

@@ -1,18 +1,20 @@
-"""In which situations a condition is asked: every type of activity that policies govern, and its variants.
+"""The shapes of activities: every type that policies govern, in each variant, with the keywords and parameters
+that it fills.
 
-Here: which keywords and parameters each fills. Data, and sets of situations as bits of an integer, so that a whole
-expression can be looked through at once. Not here: what is made of it (`warnings`), the values (`operations`).
+Data, and sets of shapes as the bits of an integer, so that an expression can be analyzed for all shapes at once.
+Not here: the analysis (`linting.survey`), the values (`operations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from itertools import product
+from typing import Final
 
 import msgspec
 
 from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.chains.ethereum.transaction import FIELDS_OF_SOME_KINDS
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import subject_of
 
@@ -53,16 +55,18 @@ OPTIONAL = frozenset(
         "eth.tx.function_name",
         "eth.tx.function_signature",
         "eth.tx.contract_call_args",
+        *(f"eth.tx.{field}" for field in FIELDS_OF_SOME_KINDS),
         "eth.eip_712.domain.name",
         "eth.eip_712.domain.version",
         "eth.eip_712.domain.verifying_contract",
         "eth.eip_712.domain.chain_id",
     }
 )
-"""Fields that may be absent although their keyword is there: without an uploaded interface, or left out."""
+"""Fields that may be absent although their keyword is there: without an uploaded interface, in older kinds of
+transactions, or left out."""
 
 
-class Situation(msgspec.Struct, frozen=True):
+class ActivityShape(msgspec.Struct, frozen=True):
     """One type of activity in one variant. `known` maps a path to its value; `present` are the paths that it fills
     and others do not."""
 
@@ -71,13 +75,13 @@ class Situation(msgspec.Struct, frozen=True):
     present: frozenset[str]
 
 
-class Situations(msgspec.Struct, frozen=True):
-    """All of them. A set of situations is an integer: bit n stands for the situation n.
+class ActivityShapes(msgspec.Struct, frozen=True):
+    """All shapes. A set of shapes is an integer: bit n stands for shape n.
 
-    `present` maps a path that not every situation fills to those that do, `known` a path to its values and theirs.
+    `present` maps a path that not every shape fills to those that do, `known` a path to its values and theirs.
     """
 
-    each: tuple[Situation, ...]
+    each: tuple[ActivityShape, ...]
     present: Mapping[str, int]
     known: Mapping[str, Mapping[str, int]]
 
@@ -87,12 +91,12 @@ class Situations(msgspec.Struct, frozen=True):
 
     def kinds_in(self, among: int) -> tuple[frozenset[str], frozenset[str]]:
         """The kinds of activity that are in this set altogether, and those that are in it in part."""
-        inside = {situation.kind for bit, situation in enumerate(self.each) if among >> bit & 1}
-        outside = {situation.kind for bit, situation in enumerate(self.each) if not among >> bit & 1}
+        inside = {shape.kind for bit, shape in enumerate(self.each) if among >> bit & 1}
+        outside = {shape.kind for bit, shape in enumerate(self.each) if not among >> bit & 1}
         return frozenset(inside - outside), frozenset(inside & outside)
 
 
-def _situations_of(activity_type: str) -> Iterator[Situation]:
+def _shapes_of(activity_type: str) -> Iterator[ActivityShape]:
     subject = subject_of(activity_type)
     assert subject is not None
     kind = subject.kind
@@ -104,26 +108,24 @@ def _situations_of(activity_type: str) -> Iterator[Situation]:
     signers = _SIGNERS if subject.action == "SIGN" else ((),)
     for (value, keywords), signer in product(variants.items(), signers):
         known = about | ({f"activity.params.{parameter}": value} if parameter in named else {})
-        yield Situation(kind, known, params.union(keywords, signer, _ALWAYS.get(kind, ())))
+        yield ActivityShape(kind, known, params.union(keywords, signer, _ALWAYS.get(kind, ())))
 
 
 def _bits(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-@cache
-def situations() -> Situations:
-    """Made once, when first asked for."""
+def _activity_shapes() -> ActivityShapes:
     governed = sorted(name for name in ACTIVITY_TYPES if subject_of(name))
-    found = [situation for activity_type in governed for situation in _situations_of(activity_type)]
+    found = [shape for activity_type in governed for shape in _shapes_of(activity_type)]
     present: dict[str, list[int]] = {path: [] for path in _keyword_paths()}
     known: dict[str, dict[str, list[int]]] = {}
-    for bit, situation in enumerate(found):
-        for path in situation.present:
+    for bit, shape in enumerate(found):
+        for path in shape.present:
             present.setdefault(path, []).append(bit)
-        for path, value in situation.known.items():
+        for path, value in shape.known.items():
             known.setdefault(path, {}).setdefault(value, []).append(bit)
-    return Situations(
+    return ActivityShapes(
         each=tuple(found),
         present={path: _bits(bits) for path, bits in present.items()},
         known={path: {value: _bits(bits) for value, bits in values.items()} for path, values in known.items()},
@@ -133,3 +135,6 @@ def situations() -> Situations:
 def _keyword_paths() -> Iterator[str]:
     yield from (path for paths in (*_ALWAYS.values(), *_SIGNERS) for path in paths)
     yield from (path for variants in (_TRANSACTIONS, _PAYLOADS) for paths in variants.values() for path in paths)
+
+
+ACTIVITY_SHAPES: Final = _activity_shapes()

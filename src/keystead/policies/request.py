@@ -7,11 +7,12 @@ Not here: the decision (`authorize`), and where the parts of a request come from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.enums import PayloadEncoding
 from keystead.api.records import User
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.namespaces import PARAMS
@@ -78,6 +79,18 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
         """Whether every failure of a DENY policy counts. If a call does not decode, any of them may follow from
         it."""
         return self.deny_policies_fail_closed or self.unreadable_call is not None
+
+
+RAW_PAYLOAD_KINDS: Final = ("SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOADS")
+RAW_ENCODINGS: Final = (PayloadEncoding.HEXADECIMAL, PayloadEncoding.TEXT_UTF8)
+"""Encodings of payloads that may be the bytes or the digest of a transaction. EIP-712 and EIP-7702 payloads begin
+with bytes that no transaction begins with."""
+
+
+def may_sign_transaction_unseen(activity: RequestedActivity) -> bool:
+    """Whether the activity signs a raw payload that may be a transaction, of which policies see nothing."""
+    is_raw = activity_kind(activity.type) in RAW_PAYLOAD_KINDS
+    return is_raw and activity.params.get("encoding") in RAW_ENCODINGS
 
 
 _PARAM_DEFAULTS = {"session_profile_id": ""}

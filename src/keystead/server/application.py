@@ -32,10 +32,12 @@ from keystead.pipeline.activity import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.cors import CorsPolicy
+from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
+from keystead.server.development_outbox import outbox_answer
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
-from keystead.server.policy_warnings import makes_policies, warn_of_unsafe_policies
+from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -130,7 +132,7 @@ class Application:
             raise request.refusal
         operation = CATALOGUE.at(path)
         if operation is None:
-            return self._answer_elsewhere(request.method, path)
+            return self._answer_elsewhere(path, request)
         if request.method != "POST":
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
         self._failures.check(request.limit_key, time.monotonic())
@@ -177,20 +179,23 @@ class Application:
         activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            fail_closed = self._settings.deny_policies_fail_closed
-            warn_of_unsafe_policies(activity, now, line.request_id, fail_closed=fail_closed)
+            await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
         reading = service.reading(organization, caller)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))
 
-    async def _answer_elsewhere(self, method: str, path: str) -> bytes:
+    async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
+        kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
-        if page is None:
+        if page is None and kept is None:
             raise NotFound(f"no such path: {path[:200]}")
-        if method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(f"{method} {path}: this path is answered to GET only")
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only")
+        if kept is not None:
+            return outbox_answer(kept, request)
+        assert page is not None
         return await page()
 
     def _form(self, request: HttpRequest) -> Form:

@@ -17,6 +17,7 @@ from keystead.api.errors import Unavailable
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.server.issuers import identities_of
 from keystead.server.master_keys import master_key_sources
+from keystead.server.senders import Senders, senders_of
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
@@ -49,12 +50,14 @@ class SystemClock:
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The store, the signer, the accepted ID tokens; the channel if the signer is a process of its own."""
+    """The store, the signer, the accepted ID tokens, what sends messages; the channel if the signer is a process of
+    its own."""
 
     store: DatabaseStore
     signer: Signer
     identities: Identities
     channel: Channel | None
+    senders: Senders
 
     async def close(self) -> None:
         """Finish what has been handed in, then close the database."""
@@ -68,10 +71,10 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
 
     The signer is the process that `connector` leads to; without one, it is in this process. Raises NotReady: no
     database, a database that is not migrated or not initialised, data of the other mode, a master key that does not
-    open the data, a malformed list of issuers.
+    open the data, a malformed list of issuers, malformed settings of senders.
     """
     with _as_not_ready():
-        identities = identities_of(settings, SystemClock())
+        identities, senders = identities_of(settings, SystemClock()), senders_of(settings, SystemClock())
     try:
         file = sqlite_path(settings.database_url)
         if file is not None and not file.exists():
@@ -93,11 +96,12 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
                     open_signer(open_master_keys(master_key_sources(settings)), sealed),
                     identities,
                     None,
+                    senders,
                 )
         channel = Channel(connector, sealed)
         with _as_not_ready():
             await channel.open()
-        return Opened(store, remote_signer(channel), identities, channel)
+        return Opened(store, remote_signer(channel), identities, channel, senders)
     except Unavailable as refused:
         await store.close()
         raise NotReady(refused.message.partition(";")[0]) from None
@@ -109,7 +113,7 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
 async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
     """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
     if not await is_current(store):
-        raise NotReady("the database is not migrated to this version: run keystead init")
+        raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.instance_value(MODE)
     stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
     if made_by is None or None in stored.values():

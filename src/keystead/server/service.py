@@ -6,6 +6,8 @@ Here: their life between start and stop, and health. Not here: HTTP (`applicatio
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import socket
 
@@ -15,9 +17,11 @@ from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
+from keystead.delivery.kept import KeptMessages
 from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
+from keystead.organizations.outgoing_messages import MessageRules
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
@@ -28,13 +32,14 @@ from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.opening import SystemClock, open_checked
+from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import PROOF_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
 
 
-def rules_of(settings: Settings) -> Rules:
+def rules_of(settings: Settings, senders: Senders) -> Rules:
     """What these settings say of decisions."""
     limits = {
         name.removeprefix("limit_"): value
@@ -45,6 +50,7 @@ def rules_of(settings: Settings) -> Rules:
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
+        messages=MessageRules(channels=frozenset(senders.by_channel), last_ms=settings.messages_last_s * 1000),
         approvals_last_ms=settings.approvals_last_s * 1000,
         authorization=AuthorizationSettings(
             deny_policies_fail_closed=settings.deny_policies_fail_closed,
@@ -64,6 +70,7 @@ class Service:
     identities: Identities
     environment: Environment
     lifecycle: Lifecycle
+    kept_messages: KeptMessages | None
 
     def __init__(self, settings: Settings, *, connector: socket.socket | None = None) -> None:
         self.settings = settings
@@ -79,23 +86,30 @@ class Service:
             self._opened.signer,
             self._opened.identities,
         )
-        settings = self.settings
+        settings, senders = self.settings, self._opened.senders
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
-            rules=rules_of(settings),
+            rules=rules_of(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
             policy_sets=PolicySets(settings.policy_characters_cached),
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
+        self.kept_messages = senders.kept
+        outbox = outbox_of(senders, self.store, self.signer, self.clock)
+        self.store.when_messages_are_written(outbox.wake)
+        self._sending = asyncio.create_task(outbox.run())
         self._is_open = True
 
     async def close(self) -> None:
         """Finish what has been handed in, then close the database."""
         self._is_open = False
+        self._sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sending
         await self._opened.close()
 
     def reading(self, organization: Organization, caller: Principal) -> Reading:

@@ -134,6 +134,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="More issuers, separated by commas, that are asked for their keys over HTTPS (security.md)."
         ),
     ] = ""
+    smtp_host: Annotated[
+        str, Meta(description="Mail server that e-mails are handed to; empty for none (operations.md).")
+    ] = ""
+    smtp_port: Annotated[int, Meta(description="Its port.", ge=1, le=65_535)] = 587
+    smtp_security: Annotated[
+        Literal["starttls", "tls", "none"],
+        Meta(description="How the connection to it is protected; `none` is for a server on the same machine."),
+    ] = "starttls"
+    smtp_sender: Annotated[str, Meta(description="Address that e-mails come from, where a caller names none.")] = ""
+    smtp_username: Annotated[str, Meta(description="Name to log in to the mail server; empty for none.")] = ""
+    smtp_password_file: Annotated[str, Meta(description="File with the password for it, on one line.")] = ""
+    smtp_ca_file: Annotated[
+        str, Meta(description="Certificates to trust for it, as PEM; empty for the system's.")
+    ] = ""
+    message_hook_url: Annotated[
+        str,
+        Meta(
+            description="Address (https) that every SMS is posted to, and every e-mail where no mail server is set."
+        ),
+    ] = ""
+    message_hook_secret_file: Annotated[
+        str, Meta(description="File with the secret that signs these posts (HMAC-SHA256), 32 bytes or more.")
+    ] = ""
+    messages_last_s: Annotated[
+        int, Meta(description="Seconds after which a message that cannot be sent is given up.", ge=1)
+    ] = 600
     rate_limit: Annotated[
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),

@@ -17,6 +17,7 @@ from keystead.api.errors import Internal, Unavailable
 from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.keys.auth_proxy_keys import auth_proxy_signature, new_auth_proxy_key
 from keystead.keys.bundles import BundleKey, new_credential
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
@@ -34,6 +35,7 @@ from keystead.keys.material import (
     wallet_context,
 )
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
+from keystead.keys.one_time_codes import code_digest, message_context, new_otp_key, open_attempt
 from keystead.keys.proof_key import ProofKey
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, SealBroken
@@ -43,6 +45,7 @@ from keystead.keys.token_signatures import TokenSigningKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
+    AuthProxyKey,
     BundleSigner,
     ClientMessage,
     CredentialBundle,
@@ -50,8 +53,10 @@ from keystead.pipeline.ports import (
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
+    NewOtpTarget,
     NewPrivateKey,
     NewWallet,
+    OtpAttempt,
     PublicInstallationKey,
     Sealed,
     SigningKey,
@@ -254,6 +259,47 @@ class LocalSigner:
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         public_key, bundle = new_credential(target)
         return CredentialBundle(public_key.hex(), bundle)
+
+    async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
+        """Raises SealBroken for the data key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return new_auth_proxy_key(opened, organization_id, proxy_id, self._private_key(Curve.P256))
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: str, data_key: Sealed, proxy_id: str, sealed_key: Sealed, body: bytes
+    ) -> bytes:
+        """Raises SealBroken for the data key and the proxy's key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return auth_proxy_signature(opened, organization_id, proxy_id, sealed_key, body)
+
+    async def new_otp_target(self, *, organization_id: str, data_key: Sealed, otp_id: str) -> NewOtpTarget:
+        """Raises SealBroken for the data key, Internal if the server has no verification key."""
+        opened = self._open_data_key(data_key, organization_id)
+        sealed, point = new_otp_key(opened, organization_id, otp_id)
+        return NewOtpTarget(sealed, self._token_key(VERIFICATION_KEY).otp_target(organization_id, point))
+
+    async def open_otp_attempt(
+        self, *, organization_id: str, data_key: Sealed, otp_id: str, sealed: Sealed, message: ClientMessage
+    ) -> OtpAttempt:
+        """Raises as the protocol says, and SealBroken for the data key and `sealed`."""
+        opened = self._open_data_key(data_key, organization_id)
+        return open_attempt(opened, organization_id, otp_id, sealed, message)
+
+    async def code_digest(self, *, organization_id: str, data_key: Sealed, otp_id: str, code: str) -> bytes:
+        """Raises SealBroken for the data key."""
+        return code_digest(self._open_data_key(data_key, organization_id), organization_id, otp_id, code)
+
+    async def seal_message(self, *, organization_id: str, data_key: Sealed, message_id: str, text: bytes) -> Sealed:
+        """Raises SealBroken for the data key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return opened.seal(text, message_context(organization_id, message_id))
+
+    async def open_message(
+        self, *, organization_id: str, data_key: Sealed, message_id: str, sealed: Sealed
+    ) -> bytes:
+        """Raises SealBroken for the data key and the message."""
+        opened = self._open_data_key(data_key, organization_id)
+        return opened.open(sealed, message_context(organization_id, message_id))
 
     async def bundle_signer(self) -> BundleSigner:
         """Raises Internal if the server has no bundle key."""

@@ -1,5 +1,5 @@
-"""The database: `open.open_store` opens one, `schema.migrate` makes or updates its tables.
+"""The durable store. `open.open_store` gives a `base.DatabaseStore`; `schema.migrate` makes the tables.
 
-Here: tables, migrations, the two engines, the organization cache. Not here: any rule about what is stored.
-SQL is declared in `declared` with SQLAlchemy, and generated into `sql`, which is all that a server reads.
+Here: tables, statements, commits and reads, for SQLite and PostgreSQL. Not here: what the rows mean to an operation
+(`pipeline.store` has the promises), keys (`signer`).
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import Attachment
@@ -42,6 +42,7 @@ class DatabaseStore(DatabaseReads):
         self._records = rows.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
+        self._messages_written: Callable[[], None] = lambda: None
         self._group_commit = GroupCommit(self._write, self._settle)
 
     # What each database adds.
@@ -126,12 +127,18 @@ class DatabaseStore(DatabaseReads):
             self._group_commit.add(pending)
         return pending.future
 
+    def when_messages_are_written(self, call: Callable[[], None]) -> None:
+        """`call` is called after each commit of this process that writes an outgoing message."""
+        self._messages_written = call
+
     def _settle(self, settled: Settled) -> None:
         """Report the outcomes to the callers of `commit`."""
         for pending, outcome in settled:
             if outcome is CommitOutcome.COMMITTED:
                 for organization in pending.organizations:
                     self._cache.keep(organization)
+                if pending.has_messages:
+                    self._messages_written()
             if pending.future.done():  # its caller gave up
                 continue
             if isinstance(outcome, CommitOutcome):

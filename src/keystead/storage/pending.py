@@ -10,8 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.pipeline.store import Commit, CommitOutcome
 from keystead.storage.rows import of_commit
 from keystead.storage.write_set import WriteSet
@@ -21,12 +23,16 @@ LOCK_S = 2.0
 
 
 class PendingCommit(msgspec.Struct, frozen=True):
-    """A commit that was handed in. `organizations` are in the database as they are here, once it is committed."""
+    """A commit that was handed in. `organizations` are in the database as they are here, once it is committed.
+
+    `has_messages`: whether it writes messages that are to be sent.
+    """
 
     organization_id: str
     write_set: WriteSet
     organizations: tuple[Organization, ...]
     future: asyncio.Future[CommitOutcome]
+    has_messages: bool = False
 
 
 Settled = Sequence[tuple[PendingCommit, CommitOutcome | Exception]]
@@ -35,7 +41,12 @@ Settled = Sequence[tuple[PendingCommit, CommitOutcome | Exception]]
 def pending_commit(commit: Commit) -> PendingCommit:
     """Every value is encoded here, on the event loop's thread."""
     organizations = tuple(change.after for change in (commit.change, commit.new_organization) if change is not None)
-    return pending_write(commit.organization_id, of_commit(commit), organizations)
+    pending = pending_write(commit.organization_id, of_commit(commit), organizations)
+    return replace(pending, has_messages=True) if _has_messages(commit) else pending
+
+
+def _has_messages(commit: Commit) -> bool:
+    return any(isinstance(row, OutgoingMessage) for row in commit.rows)
 
 
 def pending_write(

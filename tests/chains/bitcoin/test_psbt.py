@@ -88,7 +88,7 @@ REFUSED = [
         psbt(TX, [[*SPENT.records, (b"\x03\0", b"")]], 1),
         "sighash_type has key data",
     ),
-    ("a signature of no key", psbt(TX, [[*SPENT.records, (b"\x02\x02", b"")]], 1), "no public key"),
+    ("a signature of no key", psbt(TX, [[*SPENT.records, (b"\x02\x02", b"")]], 1), "not a public key"),
     ("a transaction cut short", given_tx(TX[:-1]), "the unsigned transaction: ends"),
     ("a transaction with more behind it", given_tx(TX + b"\0"), "the unsigned transaction: 1 bytes behind"),
     ("a transaction with witnesses", given_tx(MARKED), "the unsigned transaction: no inputs; or"),

@@ -1,4 +1,4 @@
-"""Addresses of Bitcoin, on four networks and of five kinds, and of those that took over its forms: Dogecoin, XRP.
+"""Addresses of Bitcoin, on four networks and of five kinds; and of Dogecoin and XRP, which use the same forms.
 
 Pure. Not here: scripts of transactions (`chains`).
 """

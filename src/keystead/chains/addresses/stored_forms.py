@@ -44,14 +44,14 @@ def stored_form(address_format: AddressFormat, address: str) -> str:
 
 
 def possible_forms(address: str) -> tuple[str, ...]:
-    """What an address as somebody wrote it may be stored as, whatever its format."""
+    """The stored forms that a text may be found by, of any format."""
     forms = (_EXACT_MARK + address, _ANY_CASE_MARK + address.lower())
     ton_form = ton_account(address)
     return forms if ton_form is None else (*forms, ton_form)
 
 
 def ton_account(address: str) -> str | None:
-    """Workchain and hash, from any of the forms that TON has for an address; None if it is none of them."""
+    """Workchain and hash of a TON address in any of its forms; None for another text."""
     if raw := _TON_RAW.fullmatch(address):
         return f"{_TON_MARK}{raw[1]}:{raw[2].lower()}"
     if not _TON_FRIENDLY.fullmatch(address):

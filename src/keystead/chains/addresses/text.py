@@ -54,7 +54,7 @@ def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def base58check_decoded(text: str, bytes_max: int) -> bytes | None:
-    """The payload whose `base58check` this is; None if it is none, or has more than `bytes_max` bytes."""
+    """The payload of a `base58check` text; None for another text, or for more than `bytes_max` bytes."""
     data = base58_decoded(text, bytes_max + 4)
     if data is None or len(data) < 4:
         return None

@@ -84,7 +84,7 @@ class PsbtInput:
             if key[0] in _KEYLESS and len(key) != 1:
                 raise self.refuse(f"field {Field(key[0]).name.lower()} has key data")
             if key[0] == Field.PARTIAL_SIG and len(key) not in (34, 66):
-                raise self.refuse("the key of a partial signature is no public key")
+                raise self.refuse("the key of a partial signature is not a public key")
 
     def place(self, key: bytes) -> tuple[int, int]:
         """The stretch of the PSBT that a record of this key replaces; if it is new, an empty one, by order."""

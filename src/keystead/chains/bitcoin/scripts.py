@@ -58,7 +58,7 @@ def kind_of(script: bytes) -> str:
 
 
 def address_of(script: bytes, network: Network) -> str:
-    """The address that pays to this script; "" where there is none."""
+    """The address that pays to this script; "" if there is no such address."""
     kind = kind_of(script)
     if kind == P2PKH:
         return base58check(network.p2pkh + script[3:23])

@@ -18,7 +18,7 @@ _STRING, _LIST, _SHORT_MAX = 0x80, 0xC0, 55
 
 
 class NotRlp(ValueError):
-    """The bytes are no RLP, or not the one spelling of what they say. The message says why."""
+    """The bytes are not RLP, or not in its canonical form. The message says why."""
 
 
 def decode(data: bytes) -> Item:

@@ -1,6 +1,6 @@
 """Tempo's transactions (type 0x76): several calls at once, fees in a token, an optional fee payer.
 
-Here: strict parsing of what the sender signs, the facts for policies, the signed bytes. Not here: the fee payer's
+Here: strict parsing of what the sender signs, the keywords of policies, the signed bytes. Not here: the fee payer's
 own signature, authorizations and access keys: what no policy can see is refused rather than signed unseen.
 """
 

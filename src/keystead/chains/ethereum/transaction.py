@@ -1,7 +1,7 @@
 """Ethereum's transactions: legacy with and without a chain id, EIP-2930, 1559, 4844 and 7702.
 
-Here: strict parsing of what is unsigned, the facts for policies, the signed bytes. Not here: calldata under an ABI
-(`contract_calls`). Layouts are those of the EIPs; the blob sidecar of EIP-4844 is never part of what is signed.
+Here: strict parsing of unsigned bytes, the keywords of policies, the signed bytes. Not here: calldata under an ABI
+(`interfaces`). Layouts are those of the EIPs; the blob sidecar of EIP-4844 is never part of what is signed.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ _EIP_7702: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
     ("authorization_list", envelope.each(_AUTHORIZATION)),
 )
+
+FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
+"""Keywords of eth.tx that transactions of older kinds do not have."""
 
 _TYPED: Final[Mapping[int, tuple[str, envelope.Fields]]] = {
     1: ("TYPE_1", _EIP_2930),
@@ -144,7 +147,7 @@ def _typed(unsigned: bytes) -> _Read:
 
 
 def _describe(read: _Read, sender: str, interfaces: Mapping[str, ContractInterface]) -> Description:
-    """The documented fields of eth.tx; those that this kind of transaction does not have are left out."""
+    """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
     fields = read.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
     tx = {name: fields[name] for name in (*numbers, "max_fee_per_blob_gas") if name in fields}

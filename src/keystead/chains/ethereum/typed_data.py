@@ -1,7 +1,7 @@
-"""EIP-712: typed data from its JSON text to the digest that is signed, and to the values that policies see.
+"""EIP-712: typed data from its JSON text to the digest that is signed and the values that policies see.
 
-Here: strict reading, so that each value hashed is the value shown: a member that the types do not declare is signed
-by nobody and shown to nobody. Not here: EIP-191 and other prefixes, which callers put on themselves.
+Here: strict reading. Each value that is hashed is shown to policies. A member that the types do not declare is not
+signed and not shown. Not here: EIP-191 and other prefixes, which callers add themselves.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _integer_literal(digits: str) -> int:
 
 
 def _no_fraction(literal: str) -> None:
-    raise _Malformed(f"{literal[:40]} is no integer")
+    raise _Malformed(f"{literal[:40]} is not an integer")
 
 
 _JSON = json.JSONDecoder(
@@ -276,7 +276,7 @@ def _string(value: Any) -> tuple[bytes, str]:
     try:
         return keccak256(value.encode()), value
     except UnicodeEncodeError:
-        raise _Malformed("half a surrogate pair is no text") from None
+        raise _Malformed("not valid Unicode: half a surrogate pair") from None
 
 
 def _octets(value: Any) -> bytes:

@@ -17,7 +17,7 @@ from keystead.chains.addresses.text import base58
 from keystead.chains.solana.idl import IdlGeneric, IdlType
 
 VALUES_MAX: Final = 16_384
-"""Values read from one transaction. Its bytes bound all values but those that take none, such as empty structs."""
+"""Values read from one transaction. Its size bounds all values but those without bytes, such as empty structs."""
 _NESTING_MAX: Final = 32
 
 _INTEGER = re.compile(r"(?P<sign>[ui])(?P<bits>8|16|32|64|128|256)")
@@ -109,7 +109,7 @@ def _bound(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope
 
 
 def _meaning(argument: Any, scope: _Scope) -> _Meaning:
-    """Of a generic argument. A parameter that is handed on means what it means there; Anchor writes one that is a
+    """Of a generic argument. A parameter that is passed on keeps its meaning; Anchor writes a parameter that is a
     constant as if it were a type."""
     match argument:
         case {"type": {"generic": str(name)}} | {"kind": "const", "value": str(name)} if name in scope:
@@ -134,7 +134,7 @@ def _length(written: Any, scope: _Scope) -> int:
 
 
 class _Reader:
-    """Reads values of IDL types from Borsh. Whatever would not be written the same way again is refused."""
+    """Reads values of IDL types from Borsh. It refuses bytes that an encoder would not write."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ _HIDDEN_AMOUNTS: Final = {7: "Transfer", 13: "TransferWithFee"}
 
 
 def expanded(instruction: Instruction) -> tuple[Instruction, ...]:
-    """The instruction itself, or those that a batch of a token program executes, in its place.
+    """The instruction itself, or the inner instructions of a batch of a token program.
 
     A batch is 0xff, then for each inner instruction: how many accounts it takes (one byte), the size of its data
     (one byte), its data. Each takes the accounts that follow those of the one before. Raises InvalidRequest for a

@@ -166,5 +166,7 @@ def _named(names: Sequence[str], number: int, what: str) -> str:
 
 def _address(address: bytes) -> str:
     if len(address) != 21 or address[0] != 0x41:
-        raise unparsable(f"{address[:40].hex() or 'nothing'} is no Tron address: 41 and 20 more bytes in hex")
+        raise unparsable(
+            f"not a Tron address: {address[:40].hex() or 'no bytes'}; expected 41 and 20 more bytes in hex"
+        )
     return base58check(address)

@@ -1,4 +1,4 @@
-"""Cases on which policies are tried: who asks for what, who approves it, and what is to come of it.
+"""Test cases of policies: who submits what, who approves it, and the expected outcome.
 
 Here: from decoded TOML or JSON to a decision, vote by vote as in the life of an activity. Not here: files, servers
 and printing (`cli`), the decision (`authorize`), MFA policies, and approvals that lapse: no case lasts a day.
@@ -19,7 +19,13 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
 from keystead.policies.policy_set import PolicySet
-from keystead.policies.request import Approval, AuthorizationRequest, RequestedActivity, visible_params
+from keystead.policies.request import (
+    Approval,
+    AuthorizationRequest,
+    RequestedActivity,
+    may_sign_transaction_unseen,
+    visible_params,
+)
 from keystead.policies.resources import OWN_RIGHTS
 from keystead.policies.testing.organization import OrganizationUnderTest, named_user
 from keystead.policies.testing.schema import MalformedTable, Table, check_params, check_resources, read
@@ -44,6 +50,7 @@ class CaseFile(Table, frozen=True):
     users: tuple[dict[str, Any], ...] | None = None
     root_quorum: dict[str, Any] | None = None
     deny_policies_fail_closed: bool = False
+    refuse_raw_payloads: bool = False
     at: Moment | None = None
 
 
@@ -55,7 +62,8 @@ class ApprovalTable(Table, frozen=True):
 
 
 class CaseTable(Table, frozen=True):
-    """One case. `by`: the policy that is to decide. `owner`: whose own credentials the activity is about."""
+    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is
+    about."""
 
     name: str
     who: str | ApprovalTable
@@ -116,16 +124,20 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         raise MalformedTable(f"{where}.by", _unknown("policy", written.by, policy_names))
     now_ms = default_ms if written.at is None else _ms(written.at)
     _, submitted = _approval(written.who, organization, now_ms, f"{where}.who")
+    activity = RequestedActivity(type=written.type, params=visible_params(written.type, written.params))
     request = AuthorizationRequest(
         root_quorum=organization.root_quorum,
         users=organization.users,
         approvals=(submitted,),
         submitter_id=submitted.user_id,
-        activity=RequestedActivity(type=written.type, params=visible_params(written.type, written.params)),
+        activity=activity,
         now_ms=now_ms,
         owner_id=_owner(written, organization, f"{where}.owner"),
         resources=written.resources,
         deny_policies_fail_closed=organization.fail_closed,
+        refuses_raw_payload=organization.refuse_raw_payloads
+        and organization.policies.reads_transactions
+        and may_sign_transaction_unseen(activity),
     )
     approvals = tuple(_approval(each, organization, now_ms, f"{where}.approvals") for each in written.approvals)
     return PolicyCase(table=written, request=request, policies=organization.policies, approvals=approvals)
@@ -183,7 +195,8 @@ def _approval(
 
 
 def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) -> str | None:
-    """Who is named; else, of what users may do to themselves, the user that the parameters name."""
+    """The user that the case names; else, of activities that users may submit about themselves, the parameters'
+    user."""
     called = written.owner
     if not called and activity_kind(written.type) in OWN_RIGHTS:
         called = written.params.get("user_id", "")

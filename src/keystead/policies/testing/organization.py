@@ -34,7 +34,7 @@ _LASTING = frozenset(
         CredentialType.API_KEY_ED25519,
     }
 )
-"""The types that a user holds. Keys of any other type a login makes, whenever it is asked to."""
+"""The types of credentials that are registered with a user. Keys of the other types are made by logins."""
 
 
 class CredentialTable(Table, frozen=True):
@@ -79,6 +79,7 @@ class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
     root_quorum: RootQuorum
     policies: PolicySet
     fail_closed: bool = False
+    refuse_raw_payloads: bool = False
 
     def approval(self, who: str, with_credential: str, now_ms: int, where: str) -> Approval:
         """The approval by this user with this credential: its id or type, "" for the first. Raises
@@ -101,7 +102,12 @@ class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def organization_under_test(
-    users: Iterable[User], root_quorum: RootQuorum, policies: Iterable[Policy], *, fail_closed: bool
+    users: Iterable[User],
+    root_quorum: RootQuorum,
+    policies: Iterable[Policy],
+    *,
+    fail_closed: bool = False,
+    refuse_raw_payloads: bool = False,
 ) -> OrganizationUnderTest:
     """The organization of these records. A policy that no longer compiles fails, as it does on a server."""
     return OrganizationUnderTest(
@@ -109,6 +115,7 @@ def organization_under_test(
         root_quorum=root_quorum,
         policies=policy_set([replace(policy, policy_id=policy.policy_name) for policy in policies], compile_stored),
         fail_closed=fail_closed,
+        refuse_raw_payloads=refuse_raw_payloads,
     )
 
 

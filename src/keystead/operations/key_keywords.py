@@ -11,7 +11,7 @@ from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.paths import HARDENED, parse_path
 
 
-def wallet_facts(wallet: Wallet) -> dict[str, Any]:
+def wallet_keywords(wallet: Wallet) -> dict[str, Any]:
     return {
         "id": wallet.wallet_id,
         "label": wallet.wallet_name,
@@ -20,7 +20,7 @@ def wallet_facts(wallet: Wallet) -> dict[str, Any]:
     }
 
 
-def wallet_account_facts(account: WalletAccount) -> dict[str, Any]:
+def wallet_account_keywords(account: WalletAccount) -> dict[str, Any]:
     """The path as it was asked for, level by level."""
     segments = parse_path(account.path)
     return {
@@ -30,7 +30,7 @@ def wallet_account_facts(account: WalletAccount) -> dict[str, Any]:
     }
 
 
-def private_key_facts(key: PrivateKey) -> dict[str, Any]:
+def private_key_keywords(key: PrivateKey) -> dict[str, Any]:
     return {
         "id": key.private_key_id,
         "label": key.private_key_name,

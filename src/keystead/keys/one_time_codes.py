@@ -1,0 +1,70 @@
+"""One-time codes in the signer: the key that an attempt is encrypted to, opening an attempt, the stored digest.
+
+Here: what needs the organization's data key. Not here: making a code and comparing digests (`operations`), signing
+(`token_signatures`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from keystead.api.enums import Curve
+from keystead.api.errors import InvalidRequest
+from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.bundles import BundleBroken, open_sealed
+from keystead.keys.public_keys import public_key
+from keystead.keys.sealing import DataKey, Purpose, SealContext
+from keystead.pipeline.ports import ClientMessage, OtpAttempt, Sealed
+
+_WRONG_ATTEMPT = "failed to decrypt bundle: field `parameters.encryptedOtpBundle`"
+
+
+class _Attempt(msgspec.Struct, frozen=True):
+    otp_code: str
+    public_key: str
+
+
+def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[Sealed, bytes]:
+    """A fresh P-256 pair: its private half sealed, and its point (65 bytes). The randomness is the system's."""
+    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
+    point = public_key(Curve.P256, secret).uncompressed
+    assert point is not None
+    return data_key.seal(secret, _target_context(organization_id, otp_id)), point
+
+
+def open_attempt(
+    data_key: DataKey, organization_id: str, otp_id: str, sealed: Sealed, message: ClientMessage
+) -> OtpAttempt:
+    """The code and the key in an attempt. Raises InvalidRequest if it does not open or holds something else.
+
+    Raises SealBroken if the stored key was changed.
+    """
+    secret = data_key.open(sealed, _target_context(organization_id, otp_id))
+    try:
+        plaintext = open_sealed(secret, message.encapped, message.ciphertext)
+    except BundleBroken:
+        raise InvalidRequest(
+            f"{_WRONG_ATTEMPT}: it does not open with the key of this code; encrypt it to the key in "
+            "otpEncryptionTargetBundle"
+        ) from None
+    try:
+        attempt = msgspec.json.decode(plaintext, type=_Attempt)
+        return msgspec.convert({"code": attempt.otp_code, "public_key": attempt.public_key}, OtpAttempt)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InvalidRequest(f'{_WRONG_ATTEMPT}: expected {{"otp_code": text, "public_key": text}} in it') from None
+
+
+def code_digest(data_key: DataKey, organization_id: str, otp_id: str, code: str) -> bytes:
+    """32 bytes that say nothing about the code without the data key, and belong to this code's id alone."""
+    context = SealContext(Purpose.ONE_TIME_CODE, organization_id=organization_id, record_id=otp_id)
+    return data_key.digest(code.encode(), context)
+
+
+def message_context(organization_id: str, message_id: str) -> SealContext:
+    """The context of an outgoing message."""
+    return SealContext(Purpose.MESSAGE, organization_id=organization_id, record_id=message_id)
+
+
+def _target_context(organization_id: str, otp_id: str) -> SealContext:
+    return SealContext(Purpose.OTP_TARGET, organization_id=organization_id, record_id=otp_id)

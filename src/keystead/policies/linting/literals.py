@@ -1,0 +1,186 @@
+"""Literals that a fact can never equal: a word that the field never has, a malformed address, an unknown id.
+
+Here: which field has which values, and the comparisons of an expression with literals. Not here: comparisons that
+are false for another reason (`survey`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
+from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.policies.resources import SUBJECTS
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    Field,
+    Index,
+    ListFunction,
+    ListLiteral,
+    Literal,
+    Name,
+    Node,
+    Slice,
+    parts,
+)
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids that exist in the organization; None where that is not known."""
+
+    users: frozenset[str] | None = None
+    user_tags: frozenset[str] | None = None
+    wallets: frozenset[str] | None = None
+    private_keys: frozenset[str] | None = None
+    private_key_tags: frozenset[str] | None = None
+
+
+_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "activity.type": frozenset(ACTIVITY_TYPES),
+    "activity.kind": frozenset(SUBJECTS),
+    "activity.resource": frozenset(subject.resource for subject in SUBJECTS.values()),
+    "activity.action": frozenset(subject.action for subject in SUBJECTS.values()),
+    "activity.params.encoding": frozenset(PayloadEncoding),
+    "activity.params.hash_function": frozenset(HashFunction),
+    "activity.params.type": frozenset(TransactionType),
+    "eth.tx.type": frozenset({"LEGACY", "TYPE_1", "TYPE_2", "TYPE_3", "TYPE_4"}),
+    "credentials[].type": frozenset(CredentialType),
+}
+"""The values that a field can have, by its path; [] stands for an item of a list."""
+
+_HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
+_NO_DESTINATION: Final = ""
+"""The destination of a transaction that makes a contract."""
+_SOLANA_KEY: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|ADDRESS_TABLE_LOOKUP")
+_SOLANA_MINT: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|")
+_TRON_ADDRESS: Final = re.compile(r"T[1-9A-HJ-NP-Za-km-z]{33}")
+_SELECTOR: Final = re.compile(r"0[xX][0-9a-fA-F]{8}")
+_HEX: Final = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
+
+_FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    **dict.fromkeys(
+        (
+            "eth.tx.from",
+            "eth.eip_712.domain.verifying_contract",
+            "eth.eip_7702_authorization.address",
+            "tempo.tx.from",
+            "tempo.tx.fee_token",
+        ),
+        (_HEX_ADDRESS, "0x and 40 hex digits"),
+    ),
+    **dict.fromkeys(
+        ("eth.tx.to", "tempo.tx.calls[].to"),
+        (re.compile(f"{_HEX_ADDRESS.pattern}|{_NO_DESTINATION}"), "0x and 40 hex digits, or ''"),
+    ),
+    "eth.tx.data": (_HEX, "0x and pairs of hex digits"),
+    "eth.tx.function_signature": (_SELECTOR, "0x and 8 hex digits"),
+    **dict.fromkeys(
+        (
+            "solana.tx.account_keys[]",
+            "solana.tx.program_keys[]",
+            "solana.tx.instructions[].program_key",
+            "solana.tx.instructions[].accounts[].account_key",
+            "solana.tx.transfers[].from",
+            "solana.tx.transfers[].to",
+            "solana.tx.spl_transfers[].from",
+            "solana.tx.spl_transfers[].to",
+            "solana.tx.spl_transfers[].owner",
+        ),
+        (_SOLANA_KEY, "32 to 44 characters of base58"),
+    ),
+    "solana.tx.spl_transfers[].token_mint": (_SOLANA_MINT, "32 to 44 characters of base58, or ''"),
+    **dict.fromkeys(
+        (
+            "tron.tx.contract[].owner_address",
+            "tron.tx.contract[].to_address",
+            "tron.tx.contract[].contract_address",
+            "tron.tx.contract[].receiver_address",
+        ),
+        (_TRON_ADDRESS, "T and 33 characters of base58"),
+    ),
+}
+"""How the text in a field looks, by its path."""
+
+_IDS: Final[Mapping[str, tuple[Callable[[Known], frozenset[str] | None], str]]] = {
+    "approvers[].id": (lambda known: known.users, "user"),
+    "approvers[].tags[]": (lambda known: known.user_tags, "user tag"),
+    "credentials[].user_id": (lambda known: known.users, "user"),
+    "activity.params.user_id": (lambda known: known.users, "user"),
+    "activity.params.user_ids[]": (lambda known: known.users, "user"),
+    "activity.params.wallet_id": (lambda known: known.wallets, "wallet"),
+    "wallet.id": (lambda known: known.wallets, "wallet"),
+    "wallets[].id": (lambda known: known.wallets, "wallet"),
+    "private_key.id": (lambda known: known.private_keys, "private key"),
+    "private_key.tags[]": (lambda known: known.private_key_tags, "private key tag"),
+}
+"""What the ids in a field are of, by its path."""
+
+
+def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
+    """A sentence for each literal that the field it is compared with never equals."""
+    for path, literal in compared_literals(tree, {}):
+        shown = f"{path} is compared with '{literal[:60]}'"
+        if path in _WORDS and literal not in _WORDS[path]:
+            yield f"{shown}, which it never is"
+        elif path in _FORMS and not _FORMS[path][0].fullmatch(literal):
+            yield f"{shown}, which it never is: expected {_FORMS[path][1]}"
+        elif path in _IDS:
+            ids_of, called = _IDS[path]
+            ids = ids_of(known)
+            if ids is not None and literal not in ids:
+                yield f"{shown}, but there is no {called} of this id"
+
+
+def compared_literals(node: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Every text that a field is compared with: the path of the field, and the text. `scope` maps the variables of
+    the enclosing list functions to the paths of their items."""
+    match node:
+        case Comparison(operator="in", left=left, right=right):
+            yield from _pairs(left, right, scope)
+        case Comparison(left=left, right=right):
+            yield from _pairs(left, ListLiteral(node.at, (right,)), scope)
+            yield from _pairs(right, ListLiteral(node.at, (left,)), scope)
+        case Contains(of=of, value=value):
+            yield from _pairs(value, of, scope)
+        case ListFunction(of=of, variable=variable, predicate=predicate):
+            yield from compared_literals(of, scope)
+            items = path_of(of, scope)
+            yield from compared_literals(predicate, {**scope, variable: f"{items}[]" if items else ""})
+            return
+        case _:
+            pass
+    for part in parts(node):
+        yield from compared_literals(part, scope)
+
+
+def _pairs(sought: Node, among: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The pairs of a field and a text in "sought in among"."""
+    if isinstance(among, ListLiteral):
+        path = path_of(sought, scope)
+        for item in among.items:
+            if path and isinstance(item, Literal) and isinstance(item.value, str):
+                yield path, item.value
+    elif isinstance(sought, Literal) and isinstance(sought.value, str) and (path := path_of(among, scope)):
+        yield f"{path}[]", sought.value
+
+
+def path_of(node: Node, scope: Mapping[str, str]) -> str:
+    """The path of a field, such as solana.tx.transfers[].to; "" for anything else, such as a part of a string."""
+    match node:
+        case Name(name=name):
+            return scope.get(name, name)
+        case Field(of=of, name=name):
+            path = path_of(of, scope)
+            return f"{path}.{name}" if path else ""
+        case Index(of=of, index=Literal(value=int())):
+            path = path_of(of, scope)
+            return f"{path}[]" if path else ""
+        case ListFunction(of=of, function="filter") | Slice(of=of):
+            return path_of(of, scope)
+        case _:
+            return ""

@@ -1,0 +1,153 @@
+"""Static analysis of a condition: in which shapes of activities it is certainly true, certainly false, or fails.
+
+A condition is followed through every shape at once, without a request: the shape alone (the type, the keywords
+that it fills) decides many of its parts. Not here: the shapes (`activity_shapes`), what follows from it
+(`denials`, `bypasses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keystead.api.catalogue import activity_kind
+from keystead.policies.activity_shapes import OPTIONAL, ActivityShapes
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    Field,
+    Index,
+    Junction,
+    ListFunction,
+    ListLiteral,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Slice,
+    parts,
+    spelled,
+)
+
+
+class Surveyed(NamedTuple):
+    """Of a boolean: the shapes where it is certainly true, where certainly false, and where some part of it fails.
+
+    A part that fails is neither true nor false, but a junction that another operand decides may be. The items of a
+    list are taken to be there: a predicate that fails, fails.
+    """
+
+    true: int
+    false: int
+    fails: int
+
+
+class Survey:
+    """One walk through a condition. `absent` collects the paths that some shapes do not fill, `optional` what may
+    fail in any. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with stands for
+    every version of its kind, wherever that makes the condition true of more activities."""
+
+    def __init__(self, among: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
+        self._among = among
+        self._optional = optional
+        self._all_versions = all_versions
+        self._negated = False
+        self.absent: dict[str, int] = {}
+        self.optional: dict[str, None] = {}
+
+    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> Surveyed:
+        match node:
+            case Literal(value=bool() as value):
+                return Surveyed(self._among.everywhere if value else 0, 0 if value else self._among.everywhere, 0)
+            case Not(of=inner):
+                self._negated = not self._negated
+                found = self.of(inner, variables)
+                self._negated = not self._negated
+                return Surveyed(found.false, found.true, found.fails)
+            case Junction(operator=operator, operands=operands):
+                return self._junction(operator, [self.of(operand, variables) for operand in operands])
+            case Comparison(operator=operator, left=left, right=right):
+                fails = self._fails(node, variables)
+                true, known = self._compared(operator, left, right, variables)
+                return Surveyed(true & ~fails, known & ~true & ~fails, fails)
+            case Contains(of=of, value=value):
+                fails = self._fails(node, variables)
+                true, known = self._compared("in", value, of, variables)
+                return Surveyed(true & ~fails, known & ~true & ~fails, fails)
+            case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
+                each = self.of(predicate, variables | {variable})
+                fails = each.fails | self._fails(of, variables)
+                # Of an empty list, all is true and any is false.
+                return Surveyed(
+                    each.true if function == "all" else 0, each.false if function == "any" else 0, fails
+                )
+            case _:
+                return Surveyed(0, 0, self._fails(node, variables))
+
+    def _junction(self, operator: str, operands: list[Surveyed]) -> Surveyed:
+        true, false, fails = (self._among.everywhere,) * 2 + (0,)
+        some_true = some_false = 0
+        for operand in operands:
+            true, false = true & operand.true, false & operand.false
+            some_true, some_false = some_true | operand.true, some_false | operand.false
+            fails |= operand.fails
+        return Surveyed(some_true, false, fails) if operator == "||" else Surveyed(true, some_false, fails)
+
+    def _compared(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
+        """Where a comparison is true, among the shapes where its value is known, and those."""
+        if not isinstance(left, Name | Field):
+            left, right = right, left
+            if operator == "in":  # a literal in a list that the request gives
+                return 0, 0
+        values = self._values(left, variables)
+        if not values or operator not in ("==", "!=", "in"):
+            return 0, 0
+        literals = right.items if isinstance(right, ListLiteral) else (right,)
+        if not all(isinstance(literal, Literal) for literal in literals):
+            return 0, 0
+        sought = {literal.value for literal in literals if isinstance(literal, Literal)}
+        known = equal = 0
+        widens = self._all_versions and (operator != "!=") is not self._negated
+        by_kind = widens and _path(left, variables) == "activity.type"
+        if by_kind:
+            sought = {activity_kind(str(literal)) for literal in sought}
+        for value, where in values.items():
+            known |= where
+            if (activity_kind(value) if by_kind else value) in sought:
+                equal |= where
+        return (known & ~equal if operator == "!=" else equal), known
+
+    def _values(self, node: Node, variables: frozenset[str]) -> Mapping[str, int]:
+        path = _path(node, variables)
+        return self._among.known.get(path, {}) if path else {}
+
+    def _fails(self, node: Node, variables: frozenset[str]) -> int:
+        """Where evaluating this node certainly fails."""
+        fails = 0
+        if isinstance(node, Index | Slice):
+            self.optional[spelled(node)] = None
+        if isinstance(node, ListFunction):
+            return self.of(node, variables).fails
+        path = _path(node, variables)
+        if path in self._optional or (isinstance(node, Field) and node.name == "parsed_instruction_data"):
+            self.optional[spelled(node)] = None
+        if path:
+            present = self._among.present.get(path)
+            if present is not None:
+                fails = self._among.everywhere & ~present
+                self.absent[path] = self.absent.get(path, 0) | fails
+        for part in parts(node):
+            fails |= self._fails(part, variables)
+        return fails
+
+
+def _path(node: Node, variables: frozenset[str]) -> str:
+    """A keyword and the fields that lead from it, eth.tx.to; "" for anything else."""
+    match node:
+        case Name(name=name) if name not in variables:
+            return name
+        case Field(of=of, name=name):
+            path = _path(of, variables)
+            return f"{path}.{name}" if path else ""
+        case _:
+            return ""

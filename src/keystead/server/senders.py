@@ -1,0 +1,115 @@
+"""Which senders the settings name, and the loop that sends with them.
+
+Here: from settings to senders, opening a message's text. Not here: sending (`delivery`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from keystead.api.identifiers import new_id
+from keystead.delivery.kept import KeptMessages
+from keystead.delivery.message import Message
+from keystead.delivery.outbox import Outbox
+from keystead.delivery.sender import Sender, SendFailed
+from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
+from keystead.pipeline.ports import Clock, Signer
+from keystead.server.settings import Settings, SettingsError
+from keystead.storage.base import DatabaseStore
+
+HOOK_SECRET_BYTES_MIN = 32
+
+
+class Senders(msgspec.Struct, frozen=True):
+    """`kept`: what a development server keeps in place of sending. `sender_address`: of e-mails, "" for none."""
+
+    by_channel: Mapping[Channel, Sender]
+    kept: KeptMessages | None = None
+    sender_address: str = ""
+
+
+def senders_of(settings: Settings, clock: Clock) -> Senders:
+    """The senders that the settings name; a channel without one is refused to callers. Raises SettingsError."""
+    if settings.mode == "dev":
+        kept = KeptMessages(clock.now_ms)
+        return Senders({"email": kept, "sms": kept}, kept, "dev@localhost")
+    by_channel: dict[Channel, Sender] = {}
+    if settings.message_hook_url:
+        from keystead.delivery.hook import HookSender  # slow to import, and of use to few servers
+
+        if urlsplit(settings.message_hook_url).scheme != "https":
+            raise SettingsError("setting KEYSTEAD_MESSAGE_HOOK_URL: expected an address that begins with https://")
+        secret = _secret("MESSAGE_HOOK_SECRET_FILE", settings.message_hook_secret_file).encode()
+        if len(secret) < HOOK_SECRET_BYTES_MIN:
+            raise SettingsError(
+                f"setting KEYSTEAD_MESSAGE_HOOK_SECRET_FILE: expected a secret of {HOOK_SECRET_BYTES_MIN} bytes or "
+                f"more, got {len(secret)}"
+            )
+        hook = HookSender(settings.message_hook_url, secret, clock.now_ms)
+        by_channel = {"email": hook, "sms": hook}
+    if settings.smtp_host:
+        from keystead.delivery.smtp import SmtpSecurity, SmtpSender, SmtpServer  # as above
+
+        if not settings.smtp_sender:
+            raise SettingsError(
+                "setting KEYSTEAD_SMTP_SENDER: needed with KEYSTEAD_SMTP_HOST: the sender's address"
+            )
+        password_file = settings.smtp_password_file
+        if bool(settings.smtp_username) != bool(password_file):
+            raise SettingsError(
+                "settings KEYSTEAD_SMTP_USERNAME and KEYSTEAD_SMTP_PASSWORD_FILE: give both or none"
+            )
+        server = SmtpServer(
+            host=settings.smtp_host,
+            port=settings.smtp_port,
+            security=SmtpSecurity(settings.smtp_security),
+            sender_address=settings.smtp_sender,
+            username=settings.smtp_username or None,
+            password=_secret("SMTP_PASSWORD_FILE", password_file) if password_file else None,
+            ca_file=settings.smtp_ca_file or None,
+        )
+        try:
+            by_channel["email"] = SmtpSender(server)
+        except OSError as refused:
+            raise SettingsError(f"setting KEYSTEAD_SMTP_CA_FILE: cannot be read: {refused}") from None
+    return Senders(by_channel, None, settings.smtp_sender)
+
+
+def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> Outbox:
+    """The loop of this process that sends what waits, also what another process wrote."""
+
+    async def opened(waiting: OutgoingMessage) -> Message:
+        organization = await store.organization(waiting.organization_id)
+        if organization is None or waiting.sealed is None:
+            raise SendFailed("the organization of the message is gone", permanent=True)
+        text = await signer.open_message(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            message_id=waiting.id,
+            sealed=waiting.sealed,
+        )
+        return msgspec.json.decode(text, type=Message)
+
+    return Outbox(
+        store,
+        senders.by_channel,
+        opened,
+        now_ms=clock.now_ms,
+        new_id=new_id,
+        random_fraction=random.random,
+        default_sender=senders.sender_address,
+    )
+
+
+def _secret(name: str, file: str) -> str:
+    if not file:
+        raise SettingsError(f"setting KEYSTEAD_{name}: needed: a file that holds the secret on one line")
+    try:
+        return Path(file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as refused:
+        raise SettingsError(f"setting KEYSTEAD_{name}: cannot be read: {type(refused).__name__}") from None

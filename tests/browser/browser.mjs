@@ -1,0 +1,51 @@
+// Chromium with a virtual authenticator, and a small server on localhost for the page that it opens.
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import chromium from "@sparticuz/chromium";
+import puppeteer from "puppeteer-core";
+
+const HERE = new URL("./page/", import.meta.url);
+const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
+
+/** Serves the page on localhost, which browsers treat as a secure place. `scripts` maps paths to JavaScript. */
+export async function servePage(scripts, page = "index.html") {
+  const html = await readFile(new URL(page, HERE));
+  const server = createServer((request, response) => {
+    const script = scripts[request.url];
+    response.setHeader("content-type", script ? "text/javascript" : "text/html");
+    response.end(script ?? html);
+  });
+  await new Promise((resolve) => server.listen(0, "localhost", resolve));
+  return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
+}
+
+export async function launch() {
+  return puppeteer.launch({
+    executablePath: await chromium.executablePath(),
+    headless: "shell",
+    args: SWITCHES,
+  });
+}
+
+/** A page in a fresh profile, with a virtual authenticator that says yes to everything. */
+export async function openPage(browser, url) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  const devtools = await page.createCDPSession();
+  await devtools.send("WebAuthn.enable");
+  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  await page.goto(url);
+  await page.waitForFunction("window.kits !== undefined");
+  return { page, problems, close: () => context.close() };
+}
