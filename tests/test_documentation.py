@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,15 @@ def _names_in(module: Path) -> set[str]:
             methods = (each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
             names |= {f"{node.name}.{method.name}" for method in methods}
     return names
+
+
+def test_architecture_lists_the_packages_in_the_order_of_their_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`.*`) \|", page, re.MULTILINE)
+    listed = [{name.rstrip("/") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+    assert listed == [{name.removeprefix("keystead.") for name in layer.split(" | ")} for layer in layers]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -26,6 +26,8 @@ ACTIVITY_TYPES = {
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
     "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
     "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    "create_read_write_session": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    "create_session_profile": "ACTIVITY_TYPE_CREATE_SESSION_PROFILE",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
     "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
@@ -62,6 +64,7 @@ ACTIVITY_TYPES = {
     "sign_raw_payload": "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     "sign_transaction": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    "stamp_login": "ACTIVITY_TYPE_STAMP_LOGIN",
     "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
@@ -343,6 +346,35 @@ class Operations(Calls):
             {
                 "privateKeyId": private_key_id,
             },
+        )
+
+    def get_session_profile(
+        self,
+        *,
+        session_profile_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfileResponse:
+        """One session profile of the organization or of its parent."""
+        return self._query(
+            "get_session_profile",
+            shapes.GetSessionProfileResponse,
+            organization_id,
+            {
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def get_session_profiles(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfilesResponse:
+        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        return self._query(
+            "get_session_profiles",
+            shapes.GetSessionProfilesResponse,
+            organization_id,
+            {},
         )
 
     def get_smart_contract_interface(
@@ -828,7 +860,7 @@ class Operations(Calls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return self._submit(
             shapes.CreatePolicySubmitted,
@@ -877,6 +909,60 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+            },
+        )
+
+    def create_read_write_session(
+        self,
+        *,
+        target_public_key: str,
+        user_id: str | None = None,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadWriteSessionSubmitted:
+        """Begin a session of a user, by a new key that only the holder of the target key can read.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        """
+        return self._submit(
+            shapes.CreateReadWriteSessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "targetPublicKey": target_public_key,
+                "userId": user_id,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def create_session_profile(
+        self,
+        *,
+        session_profile_name: str,
+        scope: str,
+        expiration_seconds: str | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSessionProfileSubmitted:
+        """Add a profile that limits what sessions may do. It can be neither changed nor deleted.
+
+        `scope`: a condition of the policy language. `expiration_seconds`: the longest session under the profile.
+        """
+        return self._submit(
+            shapes.CreateSessionProfileSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "sessionProfileName": session_profile_name,
+                "scope": scope,
+                "expirationSeconds": expiration_seconds,
+                "notes": notes,
             },
         )
 
@@ -1615,6 +1701,32 @@ class Operations(Calls):
             },
         )
 
+    def stamp_login(
+        self,
+        *,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.StampLoginSubmitted:
+        """Begin a session of the user whose stamp the request has.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return self._submit(
+            shapes.StampLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
     def update_auth_proxy_config(
         self,
         *,
@@ -2219,6 +2331,35 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_session_profile(
+        self,
+        *,
+        session_profile_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfileResponse:
+        """One session profile of the organization or of its parent."""
+        return await self._query(
+            "get_session_profile",
+            shapes.GetSessionProfileResponse,
+            organization_id,
+            {
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def get_session_profiles(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfilesResponse:
+        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        return await self._query(
+            "get_session_profiles",
+            shapes.GetSessionProfilesResponse,
+            organization_id,
+            {},
+        )
+
     async def get_smart_contract_interface(
         self,
         *,
@@ -2702,7 +2843,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return await self._submit(
             shapes.CreatePolicySubmitted,
@@ -2751,6 +2892,60 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+            },
+        )
+
+    async def create_read_write_session(
+        self,
+        *,
+        target_public_key: str,
+        user_id: str | None = None,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadWriteSessionSubmitted:
+        """Begin a session of a user, by a new key that only the holder of the target key can read.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        """
+        return await self._submit(
+            shapes.CreateReadWriteSessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "targetPublicKey": target_public_key,
+                "userId": user_id,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def create_session_profile(
+        self,
+        *,
+        session_profile_name: str,
+        scope: str,
+        expiration_seconds: str | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSessionProfileSubmitted:
+        """Add a profile that limits what sessions may do. It can be neither changed nor deleted.
+
+        `scope`: a condition of the policy language. `expiration_seconds`: the longest session under the profile.
+        """
+        return await self._submit(
+            shapes.CreateSessionProfileSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "sessionProfileName": session_profile_name,
+                "scope": scope,
+                "expirationSeconds": expiration_seconds,
+                "notes": notes,
             },
         )
 
@@ -3486,6 +3681,32 @@ class AsyncOperations(AsyncCalls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+            },
+        )
+
+    async def stamp_login(
+        self,
+        *,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.StampLoginSubmitted:
+        """Begin a session of the user whose stamp the request has.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return await self._submit(
+            shapes.StampLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
             },
         )
 

@@ -62,6 +62,7 @@ from keystead.api.records import (
     PrivateKey,
     PrivateKeyAddress,
     RequiredAuthenticationMethod,
+    SessionProfile,
     SmartContractInterface,
     Status,
     Tag,
@@ -123,6 +124,10 @@ __all__ = [
     "CreatePrivateKeyTagSubmitted",
     "CreatePrivateKeysResultV2",
     "CreatePrivateKeysSubmitted",
+    "CreateReadWriteSessionResultV2",
+    "CreateReadWriteSessionSubmitted",
+    "CreateSessionProfileResult",
+    "CreateSessionProfileSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
     "CreateSubOrganizationResultV8",
@@ -199,6 +204,8 @@ __all__ = [
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
     "GetPrivateKeyResponse",
+    "GetSessionProfileResponse",
+    "GetSessionProfilesResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
@@ -253,6 +260,7 @@ __all__ = [
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
     "RootUserParamsV5",
+    "SessionProfile",
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
     "SignRawPayloadResult",
@@ -265,6 +273,8 @@ __all__ = [
     "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
     "SmsCustomization",
+    "StampLoginResult",
+    "StampLoginSubmitted",
     "Status",
     "Tag",
     "TagType",
@@ -429,6 +439,14 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
 
 class GetPrivateKeyResponse(Wire, frozen=True):
     private_key: PrivateKey
+
+
+class GetSessionProfileResponse(Wire, frozen=True):
+    session_profile: SessionProfile
+
+
+class GetSessionProfilesResponse(Wire, frozen=True):
+    session_profiles: tuple[SessionProfile, ...]
 
 
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
@@ -598,7 +616,7 @@ class CreateOauthProvidersResultV2(Wire, frozen=True):
 
 
 class CreatePolicyIntentV3(Wire, frozen=True):
-    """An expression that is absent or empty says nothing, which is true."""
+    """An expression that is absent or empty is true."""
 
     policy_name: str
     effect: Effect
@@ -635,6 +653,19 @@ class PrivateKeyResult(Wire, frozen=True):
 
 class CreatePrivateKeysResultV2(Wire, frozen=True):
     private_keys: tuple[PrivateKeyResult, ...]
+
+
+class CreateReadWriteSessionResultV2(Wire, frozen=True):
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class CreateSessionProfileResult(Wire, frozen=True):
+    session_profile_id: str
 
 
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
@@ -852,6 +883,12 @@ class SignTransactionResult(Wire, frozen=True):
     signed_transaction: str
 
 
+class StampLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session. It authenticates nothing: the session's key stamps requests."""
+
+    session: str
+
+
 class EmailCustomization(Wire, frozen=True):
     app_name: str | None = None
     logo_url: str | None = None
@@ -1066,6 +1103,52 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
     @property
     def private_keys(self) -> tuple[PrivateKeyResult, ...]:
         return self.result.private_keys
+
+
+class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
+    """Begin a session of a user, by a new key that only the holder of the target key can read."""
+
+    operation = "create_read_write_session"
+    activity_type = "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
+    result_key = "createReadWriteSessionResultV2"
+    result_struct = CreateReadWriteSessionResultV2
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def username(self) -> str:
+        return self.result.username
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class CreateSessionProfileSubmitted(Submitted[CreateSessionProfileResult]):
+    """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
+
+    operation = "create_session_profile"
+    activity_type = "ACTIVITY_TYPE_CREATE_SESSION_PROFILE"
+    result_key = "createSessionProfileResult"
+    result_struct = CreateSessionProfileResult
+
+    @property
+    def session_profile_id(self) -> str:
+        return self.result.session_profile_id
 
 
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
@@ -1578,6 +1661,19 @@ class SignTransactionSubmitted(Submitted[SignTransactionResult]):
     @property
     def signed_transaction(self) -> str:
         return self.result.signed_transaction
+
+
+class StampLoginSubmitted(Submitted[StampLoginResult]):
+    """Begin a session of the user whose stamp the request has."""
+
+    operation = "stamp_login"
+    activity_type = "ACTIVITY_TYPE_STAMP_LOGIN"
+    result_key = "stampLoginResult"
+    result_struct = StampLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
 
 
 class UpdateAuthProxyConfigSubmitted(Submitted[UpdateAuthProxyConfigResult]):
