@@ -145,6 +145,14 @@ class _Fresh:
         policy = mfa_policy_params(self._holder.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY"}])
         return str(self._root.result("create_mfa_policy", policy)["mfaPolicyId"])
 
+    def _session_profile(self) -> str:
+        return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
+
+    def _email(self) -> str:
+        email = f"{secrets.token_hex(8)}@example.com"
+        self._root.new_user(userEmail=email)
+        return email
+
     def _user_tag(self) -> str:
         tag = {"userTagName": unique("tag"), "userIds": [self._holder.user_id]}
         return str(self._root.result("create_user_tag", tag)["userTagId"])
@@ -164,6 +172,9 @@ class _Fresh:
     def _private_key_tag(self) -> str:
         tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
         return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
+
+    def _auth_proxy(self) -> str:
+        return str(self._root.result("enable_auth_proxy", {})["userId"])
 
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])
@@ -263,6 +274,10 @@ def mfa_policy_params(user_id: str, methods: list[dict[str, str]]) -> dict[str, 
         "order": secrets.randbelow(2**40),
         "notes": "for exports",
     }
+
+
+def session_profile_params(scope: str = "activity.resource == 'PRIVATE_KEY'", **members: Any) -> dict[str, Any]:
+    return {"sessionProfileName": unique("profile"), "scope": scope, **members}
 
 
 def interface_params(**members: Any) -> dict[str, Any]:

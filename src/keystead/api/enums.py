@@ -99,6 +99,16 @@ class FeatureName(StrEnum):
     SWAP_FEE_SPONSORSHIP = "FEATURE_NAME_SWAP_FEE_SPONSORSHIP"
 
 
+class AuthMethod(StrEnum):
+    """How people may sign up and log in through a proxy."""
+
+    EMAIL = "email"
+    SMS = "sms"
+    PASSKEY = "passkey"
+    WALLET = "wallet"
+    OAUTH = "oauth"
+
+
 class SmartContractInterfaceType(StrEnum):
     ETHEREUM = "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM"
     SOLANA = "SMART_CONTRACT_INTERFACE_TYPE_SOLANA"

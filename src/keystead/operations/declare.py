@@ -59,14 +59,17 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
     """An operation that reads.
 
     `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
-    `finds_caller`: sent with a parent's id by a user of one of its sub-organizations, it means that one.
+    `before_session`: clients send it before they have a session, so a user of a sub-organization may name the
+    parent organization, and attested stamps are accepted. `of_caller`: it reads the caller's own organization, also
+    if the caller is a user of the parent of the organization that it names.
     """
 
     kind: ClassVar[Kind] = "query"
 
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool
-    finds_caller: bool
+    before_session: bool
+    of_caller: bool
     decoder: Decoder
 
 
@@ -74,7 +77,9 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
-def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[Declared], Declared]:
+def query(
+    *, of_version: bool = False, before_session: bool = False, of_caller: bool = False
+) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
 
     def declare(answer: Declared) -> Declared:
@@ -88,7 +93,8 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
                 answer_struct=response,
                 answer=answer,
                 of_version=of_version,
-                finds_caller=finds_caller,
+                before_session=before_session,
+                of_caller=of_caller,
                 decoder=decoder(request),
             )
         )
@@ -126,6 +132,7 @@ def activity(
     *,
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
+    before_session: bool = False,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
@@ -172,6 +179,7 @@ def activity(
                 execute=execute,
                 owner=owner,
                 vote=vote,
+                before_session=before_session,
                 load_context=load_context,
                 resources=resources,
                 precondition=precondition,

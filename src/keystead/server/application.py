@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import uuid_utils
+from msgspec.structs import replace
 
 from keystead.api.alternatives import not_implemented
 from keystead.api.errors import (
@@ -151,7 +152,8 @@ class Application:
             query.organization_id,
             proven,
             service.clock.now_ms(),
-            finds_caller=operation.finds_caller,
+            before_session=operation.before_session,
+            of_caller=operation.of_caller,
         )
         line.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
@@ -173,7 +175,14 @@ class Application:
         proven = await prove(_stamps(request), body, service.store)
         submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
-        organization, caller = await submitter(service.store, line.organization_id, proven, service.clock.now_ms())
+        organization, caller = await submitter(
+            service.store,
+            line.organization_id,
+            proven,
+            service.clock.now_ms(),
+            before_session=operation.before_session,
+        )
+        submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller, organization)
