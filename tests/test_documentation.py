@@ -1,8 +1,10 @@
-"""The pages that are made from the code are current, and the README names every command and page that there is."""
+"""The pages that are made from the code are current, and every link, command and name in a page exists."""
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,9 +24,13 @@ def test_the_coverage_page() -> None:
     answered = set(re.findall(r"^\| `((?:query|submit)/\w+)` \| yes ", page, re.MULTILINE))
     in_the_schema = [operation for operation in CATALOGUE if operation.path in PATHS]
     assert answered == {f"{operation.kind}/{operation.name}" for operation in in_the_schema}
-    # Our own query, and an activity type for which the public API has no path.
+    # Our own queries, and activity types for which the public API has no path.
     assert {operation.name for operation in CATALOGUE} - {operation.name for operation in in_the_schema} == {
+        "disable_auth_proxy",
+        "enable_auth_proxy",
+        "list_auth_proxy_configs",
         "list_policy_warnings",
+        "update_auth_proxy_config",
         "update_wallet_account_name",
     }
 
@@ -35,9 +41,65 @@ def test_the_configuration_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+    for path, _, heading in (target.partition("#") for target in re.findall(r"\]\(([^)]+)\)", page.read_text())):
+        if ":" in path:
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        if heading:
+            assert heading in _headings(target), f"{path}#{heading}"
+
+
+def _headings(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 _-]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_tests_of_attacks_exist() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    rows = re.findall(r"^\| .* \|$", page[page.index("## What was attacked") :], re.MULTILINE)
+    missing = []
+    for row in rows:
+        module = ""
+        for path, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(\w+))?`", row):
+            module = path or module
+            if module and (not (ROOT / module).exists() or (name and name not in (ROOT / module).read_text())):
+                missing.append(f"{module}::{name}")
+    assert len(rows) > 40
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_that_link_to_a_module_are_defined_there(page: Path) -> None:
+    links = re.findall(r"\[`([A-Za-z_.]+)`\]\(([^)#]+\.py)\)", page.read_text())
+    missing = [f"{name} in {path}" for name, path in links if name not in _names_in(page.parent / path)]
+    assert missing == []
+
+
+def test_the_tour_names_functions() -> None:
+    assert len(re.findall(r"\[`[A-Za-z_.]+`\]\([^)]+\.py\)", (ROOT / "docs" / "tour.md").read_text())) > 40
+
+
+def _names_in(module: Path) -> set[str]:
+    """The functions and classes of a module, and `Class.method` of their methods."""
+    names: set[str] = set()
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
+            names |= {f"{node.name}.{method.name}" for method in methods}
+    return names
+
+
+def test_architecture_lists_the_packages_in_the_order_of_their_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`.*`) \|", page, re.MULTILINE)
+    listed = [{name.rstrip("/") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+    assert listed == [{name.removeprefix("keystead.") for name in layer.split(" | ")} for layer in layers]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -98,7 +98,7 @@ WARNINGS: list[tuple[str, PolicyOutcome, tuple[str, str], bool, str]] = [
         said(BIG, "ERROR", "condition", ABSENT),
         DENIES,
         True,
-        "WARNING  it failed, and denies because the server is set to deny then",
+        "WARNING  it failed, and denies: a value cannot be read",
     ),
     ("set to deny, another decides", said(BIG, "ERROR", "condition", ABSENT), DENIES, False, WARNING),
     (

@@ -111,7 +111,7 @@ def test_set_to_deny(file: Path, terminal: Terminal) -> None:
     printed = terminal.run("policy", "test", str(file))
     assert printed.code == 1
     assert "→ deny: a policy denies ('No big ones'); expected allow" in printed.out
-    assert "WARNING  it failed, and denies because the server is set to deny then" in printed.out
+    assert "WARNING  it failed, and denies: a value cannot be read, or the server is set to" in printed.out
     assert "'No big ones': it denies everything where" in printed.err
 
 

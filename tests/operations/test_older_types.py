@@ -10,6 +10,14 @@ from tests.support.operation_examples import SUBMISSIONS
 from tests.support.organization_fixtures import RecordIds
 
 KEYS = {
+    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION": (
+        "createReadWriteSessionIntent",
+        "createReadWriteSessionResult",
+    ),
+    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2": (
+        "createReadWriteSessionIntentV2",
+        "createReadWriteSessionResultV2",
+    ),
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2": ("createApiKeysIntentV2", "createApiKeysResult"),
     "ACTIVITY_TYPE_CREATE_API_KEYS": ("createApiKeysIntent", "createApiKeysResult"),
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2": ("createAuthenticatorsIntentV2", "createAuthenticatorsResult"),

@@ -12,9 +12,11 @@ from typing import Any
 
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
+from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, api_key_params, unique
+from tests.support.example_codes import full_params, older_params
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
     contacts,
@@ -43,6 +45,7 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
+    session_profile_params,
 )
 from tests.support.passkeys import SoftPasskey
 
@@ -89,6 +92,16 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     }
 
 
+def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
+    otp_id, _, attempt = record_ids.fresh("encrypted_otp").partition(" ")
+    return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
+
+
+def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
+    record_ids.fresh("otp_feature")
+    return parameters
+
+
 Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
@@ -116,6 +129,8 @@ QUERIES: dict[str, Make] = {
     "get_policy": lambda f: {"policyId": f.policy_id},
     "get_private_key": lambda f: {"privateKeyId": f.private_key_id},
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
+    "get_session_profile": lambda f: {"sessionProfileId": f.fresh("session_profile")},
+    "get_session_profiles": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
     "get_wallet": lambda f: {"walletId": f.wallet_id},
@@ -125,6 +140,12 @@ QUERIES: dict[str, Make] = {
         "filterByType": ["ACTIVITY_TYPE_CREATE_WALLET"],
         "paginationOptions": PAGES,
     },
+    "list_email_events": lambda f: {
+        "email": "ada@example.com",
+        "eventType": "Send",
+        "paginationOptions": PAGES,
+    },
+    "list_auth_proxy_configs": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
@@ -194,6 +215,28 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
+    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2": lambda f: {
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "userId": f.user_id,
+        "apiKeyName": unique("session"),
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+    },
+    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION": lambda f: {
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "email": f.fresh("email"),
+        "apiKeyName": unique("session"),
+        "expirationSeconds": "60",
+    },
+    "ACTIVITY_TYPE_CREATE_SESSION_PROFILE": lambda f: session_profile_params(
+        expirationSeconds="60", notes="for tests"
+    ),
+    "ACTIVITY_TYPE_STAMP_LOGIN": lambda f: {
+        "publicKey": generate_api_key().public_key,
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+        "sessionProfileId": f.fresh("session_profile"),
+    },
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),
@@ -224,6 +267,36 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION": lambda f: {
         "name": unique("sub-organization"),
         "rootAuthenticator": SoftPasskey().params(),
+    },
+    "ACTIVITY_TYPE_DISABLE_AUTH_PROXY": lambda f: {"configId": f.fresh("auth_proxy")},
+    "ACTIVITY_TYPE_ENABLE_AUTH_PROXY": lambda f: {},
+    "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG": lambda f: {
+        "configId": f.fresh("auth_proxy"),
+        "allowedOrigins": ["https://app.example", "http://localhost:5173"],
+        "allowedAuthMethods": ["email", "passkey", "oauth"],
+        "sendFromEmailAddress": "login@app.example",
+        "sendFromEmailSenderName": "Ada's application",
+        "replyToEmailAddress": "help@app.example",
+        "otpTemplateId": "template",
+        "emailCustomizationParams": {
+            "appName": "Ada's application",
+            "logoUrl": "https://app.example/logo.png",
+            "magicLinkTemplate": "https://app.example/%s",
+            "templateVariables": "{}",
+        },
+        "smsCustomizationParams": {"template": "Your code is {{.OtpCode}}"},
+        "walletKitSettings": {
+            "enabledSocialProviders": ["google"],
+            "oauthClientIds": {"google": "client-of-the-tests"},
+            "oauthRedirectUrl": "https://app.example/",
+        },
+        "otpExpirationSeconds": 120,
+        "verificationTokenExpirationSeconds": 600,
+        "sessionExpirationSeconds": 3600,
+        "otpAlphanumeric": False,
+        "otpLength": 6,
+        "verificationTokenRequiredForGetAccountPii": True,
+        "socialLinkingClientIds": ["client-of-the-tests"],
     },
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
@@ -315,6 +388,21 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_INIT_OTP_V3": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP_V2": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP": lambda f: older_params(),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V3": lambda f: _with_otp_feature(f, full_params()),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V2": lambda f: _with_otp_feature(f, older_params("expirationSeconds")),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
+        f, older_params("expirationSeconds", "otpLength", "alphanumeric")
+    ),
+    "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
+    "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
+        "otpId": f.fresh("plain_otp"),
+        "otpCode": SANDBOX_CODE,
+        "expirationSeconds": "60",
+        "publicKey": TARGET_PUBLIC_KEY,
+    },
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},

@@ -16,6 +16,7 @@ from keystead.keys.mnemonic import mnemonic_from_entropy
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
+from tests.support.example_codes import encrypted_sandbox_code, sandbox_code
 from tests.support.issuers import ISSUER
 from tests.support.passkeys import SoftPasskey
 
@@ -44,6 +45,7 @@ SOLANA_ACCOUNT = {
     "addressFormat": "ADDRESS_FORMAT_SOLANA",
 }
 FEATURE = "FEATURE_NAME_WEBHOOK"
+OTP_FEATURE = "FEATURE_NAME_OTP_EMAIL_AUTH"
 """One that changes nothing else."""
 
 
@@ -143,6 +145,14 @@ class _Fresh:
         policy = mfa_policy_params(self._holder.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY"}])
         return str(self._root.result("create_mfa_policy", policy)["mfaPolicyId"])
 
+    def _session_profile(self) -> str:
+        return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
+
+    def _email(self) -> str:
+        email = f"{secrets.token_hex(8)}@example.com"
+        self._root.new_user(userEmail=email)
+        return email
+
     def _user_tag(self) -> str:
         tag = {"userTagName": unique("tag"), "userIds": [self._holder.user_id]}
         return str(self._root.result("create_user_tag", tag)["userTagId"])
@@ -162,6 +172,9 @@ class _Fresh:
     def _private_key_tag(self) -> str:
         tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": [self._private_key()]}
         return str(self._root.result("create_private_key_tag", tag)["privateKeyTagId"])
+
+    def _auth_proxy(self) -> str:
+        return str(self._root.result("enable_auth_proxy", {})["userId"])
 
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])
@@ -192,6 +205,20 @@ class _Fresh:
         begun = self._root.result(init, {"userId": self._root.user_id})
         content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
         return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
+
+    def _encrypted_otp(self) -> str:
+        return encrypted_sandbox_code(self._root)
+
+    def _plain_otp(self) -> str:
+        return sandbox_code(self._root, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V2")
+
+    def _auth_otp(self) -> str:
+        self._otp_feature()
+        return sandbox_code(self._root, "init_otp_auth", "ACTIVITY_TYPE_INIT_OTP_AUTH_V3")
+
+    def _otp_feature(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": OTP_FEATURE})
+        return OTP_FEATURE
 
     def _feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})
@@ -247,6 +274,10 @@ def mfa_policy_params(user_id: str, methods: list[dict[str, str]]) -> dict[str, 
         "order": secrets.randbelow(2**40),
         "notes": "for exports",
     }
+
+
+def session_profile_params(scope: str = "activity.resource == 'PRIVATE_KEY'", **members: Any) -> dict[str, Any]:
+    return {"sessionProfileName": unique("profile"), "scope": scope, **members}
 
 
 def interface_params(**members: Any) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
+    AuthProxyKey,
     BundleSigner,
     ClientMessage,
     CredentialBundle,
@@ -186,6 +187,14 @@ class FakeSigner:
 
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())
+
+    async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
+        return AuthProxyKey(Sealed("data", proxy_id.encode()), "02" + hashlib.sha256(proxy_id.encode()).hexdigest())
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: str, data_key: Sealed, proxy_id: str, sealed_key: Sealed, body: bytes
+    ) -> bytes:
+        return hashlib.sha256(body).digest()
 
     async def bundle_signer(self) -> BundleSigner:
         return BundleSigner("04", "04")

@@ -21,17 +21,12 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "create_read_only_session",
-            "create_read_write_session",
             "email_auth",
-            "init_otp",
-            "init_otp_auth",
             "oauth",
             "oauth2_authenticate",
             "oauth_login",
             "otp_auth",
             "otp_login",
-            "stamp_login",
-            "verify_otp",
         ),
         _LOG_IN,
     ),
@@ -59,7 +54,6 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("create_webhook_endpoint", "list_webhook_endpoints"), _FOLLOW),
     **dict.fromkeys(("get_ip_allowlist", "set_ip_allowlist"), _LIMIT_ADDRESSES),
     "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
-    "create_session_profile": "write a policy for the user: create_policy",
 }
 """By operation. Operations of products of the public service have none: swaps, on-ramps, Earn, TVC, Spark."""
 

@@ -53,6 +53,11 @@ class AuthenticatorTransport(StrEnum):
     HYBRID = "AUTHENTICATOR_TRANSPORT_HYBRID"
 
 
+class OtpType(StrEnum):
+    EMAIL = "OTP_TYPE_EMAIL"
+    SMS = "OTP_TYPE_SMS"
+
+
 class AuthenticationType(StrEnum):
     EMAIL_OTP = "AUTHENTICATION_TYPE_EMAIL_OTP"
     SMS_OTP = "AUTHENTICATION_TYPE_SMS_OTP"
@@ -92,6 +97,16 @@ class FeatureName(StrEnum):
     EARN_CONFIG = "FEATURE_NAME_EARN_CONFIG"
     SWAP_FIXED_RATE = "FEATURE_NAME_SWAP_FIXED_RATE"
     SWAP_FEE_SPONSORSHIP = "FEATURE_NAME_SWAP_FEE_SPONSORSHIP"
+
+
+class AuthMethod(StrEnum):
+    """How people may sign up and log in through a proxy."""
+
+    EMAIL = "email"
+    SMS = "sms"
+    PASSKEY = "passkey"
+    WALLET = "wallet"
+    OAUTH = "oauth"
 
 
 class SmartContractInterfaceType(StrEnum):

@@ -123,6 +123,21 @@ class MfaPolicy(Wire, frozen=True):
     notes: str | None = None
 
 
+class SessionProfile(Wire, frozen=True):
+    """What sessions that name the profile may do: `scope`, a condition of the policy language.
+
+    `expiration_seconds`: the longest that they last, as decimal text.
+    """
+
+    session_profile_id: str
+    session_profile_name: str
+    scope: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    expiration_seconds: str | None = None
+    notes: str | None = None
+
+
 class User(Wire, frozen=True):
     user_id: str
     user_name: str

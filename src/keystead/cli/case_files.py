@@ -1,4 +1,4 @@
-"""Files of cases and of policies: where they are, and what is decoded from them (TOML, or JSON by the suffix).
+"""Files of test cases and of policies: finding and decoding them (TOML, or JSON by the suffix).
 
 Not here: what they may hold (`policies.testing`).
 """
@@ -25,7 +25,7 @@ def case_file(path: Path) -> CaseFile:
 
 
 def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
-    """The policies that a file of cases names or holds; None if it says nothing of them. Raises MalformedTable."""
+    """The policies that a file of cases names or holds; None if it has no `policies`. Raises MalformedTable."""
     if file.policies is None:
         return None
     given = (file.policies,) if isinstance(file.policies, str) else file.policies

@@ -1,6 +1,6 @@
-"""A decision in lines: the verdict, and of every policy what it said, by which clause, and why.
+"""A decision as text: the verdict, and the outcome of every policy with its clause and reason.
 
-Here: one form for decisions on record and for those of a test. Not here: where they come from (`policies`).
+Here: one form for decisions on record and for those of a test. Not here: where they are read from (`policies`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAILED_DENIAL = (
     "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
 )
 _FAILED_CLOSED = (
-    "WARNING  it failed, and denies because the server is set to deny then, or the call does not decode"
+    "WARNING  it failed, and denies: a value cannot be read, or the server is set to deny whatever fails"
 )
 _UNTOLD = (
     "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
@@ -38,14 +38,14 @@ _OF_ALLOW = frozenset(
         EvaluationOutcome.REJECTED,
     }
 )
-"""What an ALLOW policy alone can say."""
+"""Outcomes that only ALLOW policies have."""
 
 
 class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What one policy said. `decides`: it is among those that the decision rests on. `note`: of the policy since.
+    """The outcome of one policy. `decides`: the decision rests on it. `note`: what became of the policy since.
 
-    `failed_closed`: it failed and denies all the same; None where that is not on record. `might_apply`: not so
-    what failed while the rest of its condition is false of this activity anyway.
+    `failed_closed`: it failed and denies all the same; None if that is not on record. `might_apply` is False if it
+    failed and the rest of its condition is false of this activity anyway.
     """
 
     policy_id: str
@@ -65,7 +65,7 @@ class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """`verdict` and `rule` are the sentences of `policies.decision`."""
+    """`verdict` and `rule` are the sentences of `policies.authorize`."""
 
     verdict: str
     rule: str
@@ -75,8 +75,8 @@ class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
 def decision_on_record(
     evaluation: Evaluation, policies: Mapping[str, Policy], activity_type: str | None
 ) -> ShownDecision:
-    """A recorded evaluation. `policies` by id are those of today: one may have changed since, or gone."""
-    said = []
+    """A recorded evaluation. `policies` are those of today, by id: one may have changed or been deleted since."""
+    shown = []
     for each in evaluation.policy_evaluations:
         decides = each.policy_id in evaluation.policy_ids
         failed_closed: bool | None = False
@@ -88,7 +88,7 @@ def decision_on_record(
         note = "deleted since"
         if policy is not None:
             note = "changed since" if policy.updated_at.epoch_ms > evaluation.created_at.epoch_ms else ""
-        said.append(
+        shown.append(
             ShownPolicy(
                 policy_id=each.policy_id,
                 policy_name=None if policy is None else policy.policy_name,
@@ -105,11 +105,12 @@ def decision_on_record(
                 ),
             )
         )
-    return ShownDecision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(said))
+    return ShownDecision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(shown))
 
 
 def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecision:
-    """A decision on a stage, where a policy's id is its name; `unsafe` failed and might have applied."""
+    """The decision of a test, where a policy's id is its name. `unsafe`: policies that failed and might have
+    applied."""
     return ShownDecision(
         verdict=decision.verdict.value,
         rule=decision.rule.value,
@@ -131,7 +132,7 @@ def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecisi
 
 
 def headline(decision: ShownDecision) -> str:
-    """Such as: deny: a policy denies it ('No deletions')."""
+    """A line such as "deny: a policy denies it ('No deletions')"."""
     word = decision.verdict.partition(":")[0]
     by = ", ".join(repr(_name(each)) for each in decision.policies if each.decides)
     return f"{word}: {decision.rule}" + (f" ({by})" if by else "")
@@ -152,18 +153,18 @@ def policy_lines(decision: ShownDecision) -> Iterator[str]:
             yield f"    {_warning(each)}"
 
 
-def _warning(said: ShownPolicy) -> str:
-    if not said.might_apply:
+def _warning(shown: ShownPolicy) -> str:
+    if not shown.might_apply:
         return _NOT_THIS
-    if said.failed_closed is None:
+    if shown.failed_closed is None:
         return _UNTOLD
-    return _FAILED_CLOSED if said.failed_closed else FAILED_DENIAL
+    return _FAILED_CLOSED if shown.failed_closed else FAILED_DENIAL
 
 
-def _why(said: ShownPolicy) -> str:
-    clause = said.clause or "clause"
-    reason = printable(said.reason or "")
-    match said.outcome:
+def _why(shown: ShownPolicy) -> str:
+    clause = shown.clause or "clause"
+    reason = printable(shown.reason or "")
+    match shown.outcome:
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
             return "applies: every clause is true"
         case EvaluationOutcome.DENY_IMPLICIT:
@@ -177,13 +178,13 @@ def _why(said: ShownPolicy) -> str:
         case EvaluationOutcome.TIME_INACTIVE:
             return "would apply at another time: its time is false"
         case EvaluationOutcome.ERROR:
-            return f"its {said.clause} failed: {reason}" if said.clause else reason
+            return f"its {shown.clause} failed: {reason}" if shown.clause else reason
         case _:
             return reason
 
 
-def _name(said: ShownPolicy) -> str:
-    return printable(said.policy_name or said.policy_id)
+def _name(shown: ShownPolicy) -> str:
+    return printable(shown.policy_name or shown.policy_id)
 
 
 def _short(word: str) -> str:
@@ -191,7 +192,7 @@ def _short(word: str) -> str:
 
 
 def _effect(outcome: str) -> str | None:
-    """What the outcome alone tells of the effect of a policy that is gone."""
+    """The effect of a deleted policy, as far as its outcome tells it."""
     if outcome in _OF_ALLOW:
         return str(Effect.ALLOW)
     return str(Effect.DENY) if outcome == EvaluationOutcome.DENY_EXPLICIT else None
@@ -202,5 +203,5 @@ def plain(decision: ShownDecision) -> dict[str, Any]:
     return {
         "verdict": decision.verdict,
         "rule": decision.rule,
-        "policyEvaluations": [msgspec.to_builtins(said) for said in decision.policies],
+        "policyEvaluations": [msgspec.to_builtins(shown) for shown in decision.policies],
     }

@@ -70,7 +70,7 @@ def explain(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what the rules said of an activity, vote by vote: each policy, its clause that decided, and why."""
+    """Print how an activity was decided, vote by vote: the outcome of each policy, its clause, and why."""
     with calling(credentials) as client:
         answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
         activity = _activity(client, activity_id)
@@ -200,7 +200,7 @@ def _rules(credentials: Path | None) -> Rules:
 def _organization(
     file: CaseFile, policies: list[Policy] | None, rules: Rules | None, where: str
 ) -> tuple[OrganizationUnderTest, list[Policy]]:
-    """What the file says, and the rest from the organization if it was asked. Raises MalformedTable."""
+    """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable."""
     if policies is None:
         if rules is None:
             raise MalformedTable(where, "it names no `policies`; to try those of the organization, add --live")

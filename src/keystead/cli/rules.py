@@ -1,7 +1,4 @@
-"""The rules of an organization as its server tells them: its users, its policies, its root quorum.
-
-Not here: what a command makes of them.
-"""
+"""The users, policies, root quorum and policy warnings of an organization, read from its server."""
 
 from __future__ import annotations
 

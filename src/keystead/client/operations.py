@@ -26,6 +26,8 @@ ACTIVITY_TYPES = {
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
     "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
     "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    "create_read_write_session": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    "create_session_profile": "ACTIVITY_TYPE_CREATE_SESSION_PROFILE",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
     "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
@@ -47,6 +49,8 @@ ACTIVITY_TYPES = {
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
+    "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
@@ -54,12 +58,16 @@ ACTIVITY_TYPES = {
     "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
     "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
+    "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
+    "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
     "sign_raw_payload": "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     "sign_transaction": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    "stamp_login": "ACTIVITY_TYPE_STAMP_LOGIN",
+    "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
@@ -72,6 +80,7 @@ ACTIVITY_TYPES = {
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
     "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
     "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
+    "verify_otp": "ACTIVITY_TYPE_VERIFY_OTP_V2",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -342,6 +351,35 @@ class Operations(Calls):
             },
         )
 
+    def get_session_profile(
+        self,
+        *,
+        session_profile_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfileResponse:
+        """One session profile of the organization or of its parent."""
+        return self._query(
+            "get_session_profile",
+            shapes.GetSessionProfileResponse,
+            organization_id,
+            {
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def get_session_profiles(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfilesResponse:
+        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        return self._query(
+            "get_session_profiles",
+            shapes.GetSessionProfilesResponse,
+            organization_id,
+            {},
+        )
+
     def get_smart_contract_interface(
         self,
         *,
@@ -449,6 +487,39 @@ class Operations(Calls):
             organization_id,
             {
                 "activityId": activity_id,
+            },
+        )
+
+    def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
+    def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
             },
         )
 
@@ -812,7 +883,7 @@ class Operations(Calls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return self._submit(
             shapes.CreatePolicySubmitted,
@@ -861,6 +932,60 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+            },
+        )
+
+    def create_read_write_session(
+        self,
+        *,
+        target_public_key: str,
+        user_id: str | None = None,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadWriteSessionSubmitted:
+        """Begin a session of a user, by a new key that only the holder of the target key can read.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        """
+        return self._submit(
+            shapes.CreateReadWriteSessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "targetPublicKey": target_public_key,
+                "userId": user_id,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def create_session_profile(
+        self,
+        *,
+        session_profile_name: str,
+        scope: str,
+        expiration_seconds: str | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSessionProfileSubmitted:
+        """Add a profile that limits what sessions may do. It can be neither changed nor deleted.
+
+        `scope`: a condition of the policy language. `expiration_seconds`: the longest session under the profile.
+        """
+        return self._submit(
+            shapes.CreateSessionProfileSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "sessionProfileName": session_profile_name,
+                "scope": scope,
+                "expirationSeconds": expiration_seconds,
+                "notes": notes,
             },
         )
 
@@ -1295,6 +1420,40 @@ class Operations(Calls):
             },
         )
 
+    def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     def export_private_key(
         self,
         *,
@@ -1439,6 +1598,90 @@ class Operations(Calls):
             },
         )
 
+    def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     def reject_activity(
         self,
         *,
@@ -1562,6 +1805,90 @@ class Operations(Calls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+            },
+        )
+
+    def stamp_login(
+        self,
+        *,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.StampLoginSubmitted:
+        """Begin a session of the user whose stamp the request has.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return self._submit(
+            shapes.StampLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 
@@ -1844,6 +2171,32 @@ class Operations(Calls):
             },
         )
 
+    def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
+            },
+        )
+
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
@@ -2111,6 +2464,35 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_session_profile(
+        self,
+        *,
+        session_profile_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfileResponse:
+        """One session profile of the organization or of its parent."""
+        return await self._query(
+            "get_session_profile",
+            shapes.GetSessionProfileResponse,
+            organization_id,
+            {
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def get_session_profiles(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.GetSessionProfilesResponse:
+        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        return await self._query(
+            "get_session_profiles",
+            shapes.GetSessionProfilesResponse,
+            organization_id,
+            {},
+        )
+
     async def get_smart_contract_interface(
         self,
         *,
@@ -2218,6 +2600,39 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "activityId": activity_id,
+            },
+        )
+
+    async def list_auth_proxy_configs(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListAuthProxyConfigsResponse:
+        """The authentication proxies of the organization, and what each does."""
+        return await self._query(
+            "list_auth_proxy_configs",
+            shapes.ListAuthProxyConfigsResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return await self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
             },
         )
 
@@ -2581,7 +2996,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreatePolicySubmitted:
         """Add a policy.
 
-        An expression that is absent or empty says nothing, which is true.
+        An expression that is absent or empty is true.
         """
         return await self._submit(
             shapes.CreatePolicySubmitted,
@@ -2630,6 +3045,60 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "privateKeys": private_keys,
+            },
+        )
+
+    async def create_read_write_session(
+        self,
+        *,
+        target_public_key: str,
+        user_id: str | None = None,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadWriteSessionSubmitted:
+        """Begin a session of a user, by a new key that only the holder of the target key can read.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        """
+        return await self._submit(
+            shapes.CreateReadWriteSessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "targetPublicKey": target_public_key,
+                "userId": user_id,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def create_session_profile(
+        self,
+        *,
+        session_profile_name: str,
+        scope: str,
+        expiration_seconds: str | None = None,
+        notes: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateSessionProfileSubmitted:
+        """Add a profile that limits what sessions may do. It can be neither changed nor deleted.
+
+        `scope`: a condition of the policy language. `expiration_seconds`: the longest session under the profile.
+        """
+        return await self._submit(
+            shapes.CreateSessionProfileSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "sessionProfileName": session_profile_name,
+                "scope": scope,
+                "expirationSeconds": expiration_seconds,
+                "notes": notes,
             },
         )
 
@@ -3064,6 +3533,40 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def disable_auth_proxy(
+        self,
+        *,
+        config_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DisableAuthProxySubmitted:
+        """End an authentication proxy, with its user and its policy.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.DisableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+            },
+        )
+
+    async def enable_auth_proxy(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EnableAuthProxySubmitted:
+        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        return await self._submit(
+            shapes.EnableAuthProxySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     async def export_private_key(
         self,
         *,
@@ -3208,6 +3711,90 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return await self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    async def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return await self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     async def reject_activity(
         self,
         *,
@@ -3331,6 +3918,90 @@ class AsyncOperations(AsyncCalls):
                 "signWith": sign_with,
                 "unsignedTransaction": unsigned_transaction,
                 "type": type,
+            },
+        )
+
+    async def stamp_login(
+        self,
+        *,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.StampLoginSubmitted:
+        """Begin a session of the user whose stamp the request has.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return await self._submit(
+            shapes.StampLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def update_auth_proxy_config(
+        self,
+        *,
+        config_id: str | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        allowed_auth_methods: Sequence[shapes.AuthMethod] | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        email_auth_template_id: str | None = None,
+        otp_template_id: str | None = None,
+        email_customization_params: shapes.EmailCustomization | None = None,
+        sms_customization_params: shapes.SmsCustomization | None = None,
+        wallet_kit_settings: shapes.WalletKitSettings | None = None,
+        otp_expiration_seconds: int | None = None,
+        verification_token_expiration_seconds: int | None = None,
+        session_expiration_seconds: int | None = None,
+        otp_alphanumeric: bool | None = None,
+        otp_length: int | None = None,
+        verification_token_required_for_get_account_pii: bool | None = None,
+        social_linking_client_ids: Sequence[str] | None = None,
+        captcha_enabled: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateAuthProxyConfigSubmitted:
+        """Change what an authentication proxy does, and for which origins.
+
+        What is absent stays; empty text takes a text away. Times are in seconds.
+
+        `config_id` is needed where the organization has several proxies.
+        """
+        return await self._submit(
+            shapes.UpdateAuthProxyConfigSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "configId": config_id,
+                "allowedOrigins": allowed_origins,
+                "allowedAuthMethods": allowed_auth_methods,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+                "emailAuthTemplateId": email_auth_template_id,
+                "otpTemplateId": otp_template_id,
+                "emailCustomizationParams": email_customization_params,
+                "smsCustomizationParams": sms_customization_params,
+                "walletKitSettings": wallet_kit_settings,
+                "otpExpirationSeconds": otp_expiration_seconds,
+                "verificationTokenExpirationSeconds": verification_token_expiration_seconds,
+                "sessionExpirationSeconds": session_expiration_seconds,
+                "otpAlphanumeric": otp_alphanumeric,
+                "otpLength": otp_length,
+                "verificationTokenRequiredForGetAccountPii": verification_token_required_for_get_account_pii,
+                "socialLinkingClientIds": social_linking_client_ids,
+                "captchaEnabled": captcha_enabled,
             },
         )
 
@@ -3610,5 +4281,31 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletAccountId": wallet_account_id,
                 "name": name,
+            },
+        )
+
+    async def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return await self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
             },
         )

@@ -17,6 +17,7 @@ from keystead.api.enums import (
     ActivityStatus,
     AddressFormat,
     ApiKeyCurve,
+    AuthMethod,
     AuthenticationType,
     AuthenticatorTransport,
     CredentialType,
@@ -25,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    OtpType,
     PathFormat,
     PayloadEncoding,
     SmartContractInterfaceType,
@@ -61,6 +63,7 @@ from keystead.api.records import (
     PrivateKey,
     PrivateKeyAddress,
     RequiredAuthenticationMethod,
+    SessionProfile,
     SmartContractInterface,
     Status,
     Tag,
@@ -91,6 +94,8 @@ __all__ = [
     "ApproveActivityResult",
     "ApproveActivitySubmitted",
     "Attestation",
+    "AuthMethod",
+    "AuthProxyConfig",
     "AuthenticationMethod",
     "AuthenticationMethodParams",
     "AuthenticationType",
@@ -120,6 +125,10 @@ __all__ = [
     "CreatePrivateKeyTagSubmitted",
     "CreatePrivateKeysResultV2",
     "CreatePrivateKeysSubmitted",
+    "CreateReadWriteSessionResultV2",
+    "CreateReadWriteSessionSubmitted",
+    "CreateSessionProfileResult",
+    "CreateSessionProfileSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
     "CreateSubOrganizationResultV8",
@@ -166,7 +175,15 @@ __all__ = [
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
+    "DisableAuthProxyResult",
+    "DisableAuthProxySubmitted",
     "Effect",
+    "EmailCustomization",
+    "EmailCustomizationParamsV2",
+    "EmailEvent",
+    "EmailEventDetails",
+    "EnableAuthProxyResult",
+    "EnableAuthProxySubmitted",
     "Evaluation",
     "ExportPrivateKeyResult",
     "ExportPrivateKeySubmitted",
@@ -191,6 +208,8 @@ __all__ = [
     "GetPolicyEvaluationsResponse",
     "GetPolicyResponse",
     "GetPrivateKeyResponse",
+    "GetSessionProfileResponse",
+    "GetSessionProfilesResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
@@ -204,10 +223,16 @@ __all__ = [
     "InitImportPrivateKeySubmitted",
     "InitImportWalletResult",
     "InitImportWalletSubmitted",
+    "InitOtpAuthResultV2",
+    "InitOtpAuthSubmitted",
+    "InitOtpResultV2",
+    "InitOtpSubmitted",
     "InvitationParams",
     "InvitationRecord",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
+    "ListAuthProxyConfigsResponse",
+    "ListEmailEventsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -226,6 +251,7 @@ __all__ = [
     "OauthProviderParamsV2",
     "OidcClaims",
     "OrganizationData",
+    "OtpType",
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
@@ -244,6 +270,7 @@ __all__ = [
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
     "RootUserParamsV5",
+    "SessionProfile",
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
     "SignRawPayloadResult",
@@ -255,11 +282,17 @@ __all__ = [
     "SmartContractInterface",
     "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
+    "SmsCustomization",
+    "SmsCustomizationParams",
+    "StampLoginResult",
+    "StampLoginSubmitted",
     "Status",
     "Tag",
     "TagType",
     "Timestamp",
     "TransactionType",
+    "UpdateAuthProxyConfigResult",
+    "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
     "UpdateOrganizationNameResult",
@@ -286,11 +319,14 @@ __all__ = [
     "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
+    "VerifyOtpResult",
+    "VerifyOtpSubmitted",
     "Vote",
     "VoteSelection",
     "Wallet",
     "WalletAccount",
     "WalletAccountParams",
+    "WalletKitSettings",
     "WhoamiResponse",
 ]
 
@@ -418,6 +454,14 @@ class GetPrivateKeyResponse(Wire, frozen=True):
     private_key: PrivateKey
 
 
+class GetSessionProfileResponse(Wire, frozen=True):
+    session_profile: SessionProfile
+
+
+class GetSessionProfilesResponse(Wire, frozen=True):
+    session_profiles: tuple[SessionProfile, ...]
+
+
 class GetSmartContractInterfaceResponse(Wire, frozen=True):
     smart_contract_interface: SmartContractInterface
 
@@ -440,6 +484,66 @@ class ListActivitiesResponse(Wire, frozen=True):
 
 class ListAppProofsResponse(Wire, frozen=True):
     app_proofs: tuple[AppProof, ...]
+
+
+class AuthProxyConfig(Wire, frozen=True):
+    """Times are in seconds."""
+
+    config_id: str
+    user_id: str
+    policy_id: str
+    allowed_origins: tuple[str, ...]
+    allowed_auth_methods: tuple[AuthMethod, ...]
+    app_name: str
+    session_expiration_seconds: int
+    otp_expiration_seconds: int
+    verification_token_expiration_seconds: int
+    otp_alphanumeric: bool
+    otp_length: int
+    enabled_social_providers: tuple[str, ...]
+    oauth_client_ids: dict[str, str]
+    social_linking_client_ids: tuple[str, ...]
+    verification_token_required_for_get_account_pii: bool
+    created_at: Timestamp
+    updated_at: Timestamp
+    oauth_redirect_url: str | None = None
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+    sms_template: str | None = None
+    send_from_email_address: str | None = None
+    send_from_email_sender_name: str | None = None
+    reply_to_email_address: str | None = None
+
+
+class ListAuthProxyConfigsResponse(Wire, frozen=True):
+    auth_proxy_configs: tuple[AuthProxyConfig, ...]
+
+
+class EmailEventDetails(Wire, frozen=True):
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+
+    diagnostic_code: str | None = None
+    delivery_smtp_response: str | None = None
+
+
+class EmailEvent(Wire, frozen=True):
+    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+
+    id: str
+    organization_id: str
+    message_id: str
+    event_type: str
+    from_address: str
+    to_address: str
+    timestamp: str
+    created_at: str
+    details: EmailEventDetails
+
+
+class ListEmailEventsResponse(Wire, frozen=True):
+    email_events: tuple[EmailEvent, ...]
 
 
 class ListPoliciesResponse(Wire, frozen=True):
@@ -550,7 +654,7 @@ class CreateOauthProvidersResultV2(Wire, frozen=True):
 
 
 class CreatePolicyIntentV3(Wire, frozen=True):
-    """An expression that is absent or empty says nothing, which is true."""
+    """An expression that is absent or empty is true."""
 
     policy_name: str
     effect: Effect
@@ -587,6 +691,19 @@ class PrivateKeyResult(Wire, frozen=True):
 
 class CreatePrivateKeysResultV2(Wire, frozen=True):
     private_keys: tuple[PrivateKeyResult, ...]
+
+
+class CreateReadWriteSessionResultV2(Wire, frozen=True):
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class CreateSessionProfileResult(Wire, frozen=True):
+    session_profile_id: str
 
 
 class CreateSmartContractInterfaceResult(Wire, frozen=True):
@@ -719,6 +836,16 @@ class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
 
+class DisableAuthProxyResult(Wire, frozen=True):
+    pass
+
+
+class EnableAuthProxyResult(Wire, frozen=True):
+    """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
+
+    user_id: str
+
+
 class ExportPrivateKeyResult(Wire, frozen=True):
     """`export_bundle`: JSON text, signed by the server."""
 
@@ -762,6 +889,30 @@ class InitImportWalletResult(Wire, frozen=True):
     import_bundle: str
 
 
+class EmailCustomizationParamsV2(Wire, frozen=True):
+    """`template_id` and `template_variables` are for the operator's hook; our own texts have no variables."""
+
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class SmsCustomizationParams(Wire, frozen=True):
+    template: str | None = None
+
+
+class InitOtpResultV2(Wire, frozen=True):
+    """`otp_encryption_target_bundle`: JSON text, signed by the server: the key to encrypt the code to."""
+
+    otp_id: str
+    otp_encryption_target_bundle: str
+
+
+class InitOtpAuthResultV2(Wire, frozen=True):
+    otp_id: str
+
+
 class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
@@ -792,6 +943,36 @@ class SignTransactionResult(Wire, frozen=True):
     """Hex in lower case, without 0x."""
 
     signed_transaction: str
+
+
+class StampLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session. It authenticates nothing: the session's key stamps requests."""
+
+    session: str
+
+
+class EmailCustomization(Wire, frozen=True):
+    app_name: str | None = None
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class SmsCustomization(Wire, frozen=True):
+    template: str | None = None
+
+
+class WalletKitSettings(Wire, frozen=True):
+    """`enabled_social_providers`: such as google, apple, facebook, x, discord."""
+
+    enabled_social_providers: tuple[str, ...] | None = None
+    oauth_client_ids: dict[str, str] | None = None
+    oauth_redirect_url: str | None = None
+
+
+class UpdateAuthProxyConfigResult(Wire, frozen=True):
+    config_id: str
 
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
@@ -841,6 +1022,12 @@ class UpdateWalletResult(Wire, frozen=True):
 
 class UpdateWalletAccountNameResult(Wire, frozen=True):
     wallet_account_id: str
+
+
+class VerifyOtpResult(Wire, frozen=True):
+    """`verification_token`: a JWT which proves that the contact got the code."""
+
+    verification_token: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -984,6 +1171,52 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
     @property
     def private_keys(self) -> tuple[PrivateKeyResult, ...]:
         return self.result.private_keys
+
+
+class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
+    """Begin a session of a user, by a new key that only the holder of the target key can read."""
+
+    operation = "create_read_write_session"
+    activity_type = "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
+    result_key = "createReadWriteSessionResultV2"
+    result_struct = CreateReadWriteSessionResultV2
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def username(self) -> str:
+        return self.result.username
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class CreateSessionProfileSubmitted(Submitted[CreateSessionProfileResult]):
+    """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
+
+    operation = "create_session_profile"
+    activity_type = "ACTIVITY_TYPE_CREATE_SESSION_PROFILE"
+    result_key = "createSessionProfileResult"
+    result_struct = CreateSessionProfileResult
+
+    @property
+    def session_profile_id(self) -> str:
+        return self.result.session_profile_id
 
 
 class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfaceResult]):
@@ -1283,6 +1516,28 @@ class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
         return self.result.wallet_ids
 
 
+class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
+    """End an authentication proxy, with its user and its policy."""
+
+    operation = "disable_auth_proxy"
+    activity_type = "ACTIVITY_TYPE_DISABLE_AUTH_PROXY"
+    result_key = "disableAuthProxyResult"
+    result_struct = DisableAuthProxyResult
+
+
+class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
+    """Make an authentication proxy, which no browser may call until its configuration names origins."""
+
+    operation = "enable_auth_proxy"
+    activity_type = "ACTIVITY_TYPE_ENABLE_AUTH_PROXY"
+    result_key = "enableAuthProxyResult"
+    result_struct = EnableAuthProxyResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
 class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
     """Take a private key out, sealed to the target key."""
 
@@ -1394,6 +1649,36 @@ class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
         return self.result.import_bundle
 
 
+class InitOtpSubmitted(Submitted[InitOtpResultV2]):
+    """Send a one-time code to an e-mail address or a phone number."""
+
+    operation = "init_otp"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_V3"
+    result_key = "initOtpResultV2"
+    result_struct = InitOtpResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+    @property
+    def otp_encryption_target_bundle(self) -> str:
+        return self.result.otp_encryption_target_bundle
+
+
+class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
+    """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
+
+    operation = "init_otp_auth"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
+    result_key = "initOtpAuthResultV2"
+    result_struct = InitOtpAuthResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
 
@@ -1474,6 +1759,32 @@ class SignTransactionSubmitted(Submitted[SignTransactionResult]):
     @property
     def signed_transaction(self) -> str:
         return self.result.signed_transaction
+
+
+class StampLoginSubmitted(Submitted[StampLoginResult]):
+    """Begin a session of the user whose stamp the request has."""
+
+    operation = "stamp_login"
+    activity_type = "ACTIVITY_TYPE_STAMP_LOGIN"
+    result_key = "stampLoginResult"
+    result_struct = StampLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
+class UpdateAuthProxyConfigSubmitted(Submitted[UpdateAuthProxyConfigResult]):
+    """Change what an authentication proxy does, and for which origins."""
+
+    operation = "update_auth_proxy_config"
+    activity_type = "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG"
+    result_key = "updateAuthProxyConfigResult"
+    result_struct = UpdateAuthProxyConfigResult
+
+    @property
+    def config_id(self) -> str:
+        return self.result.config_id
 
 
 class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
@@ -1630,3 +1941,16 @@ class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult])
     @property
     def wallet_account_id(self) -> str:
         return self.result.wallet_account_id
+
+
+class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):
+    """Exchange a one-time code for a verification token."""
+
+    operation = "verify_otp"
+    activity_type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
+    result_key = "verifyOtpResult"
+    result_struct = VerifyOtpResult
+
+    @property
+    def verification_token(self) -> str:
+        return self.result.verification_token

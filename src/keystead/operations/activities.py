@@ -28,7 +28,7 @@ class GetActivityRequest(QueryRequest, frozen=True):
     activity_id: Uuid
 
 
-@query()
+@query(before_session=True)
 async def get_activity(reading: Reading, request: GetActivityRequest) -> ActivityResponse:
     """One activity, as its reader may vote on it."""
     activity = await reading.store.activity(reading.organization.id, request.activity_id)

@@ -28,6 +28,7 @@ from keystead.pipeline.activity import (
     IntentVersion,
     LoadContext,
     OidcTokens,
+    Outcome,
     Precondition,
     Resources,
 )
@@ -58,14 +59,17 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
     """An operation that reads.
 
     `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
-    `finds_caller`: sent with a parent's id by a user of one of its sub-organizations, it means that one.
+    `before_session`: clients send it before they have a session, so a user of a sub-organization may name the
+    parent organization, and attested stamps are accepted. `of_caller`: it reads the caller's own organization, also
+    if the caller is a user of the parent of the organization that it names.
     """
 
     kind: ClassVar[Kind] = "query"
 
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool
-    finds_caller: bool
+    before_session: bool
+    of_caller: bool
     decoder: Decoder
 
 
@@ -73,7 +77,9 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
-def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[Declared], Declared]:
+def query(
+    *, of_version: bool = False, before_session: bool = False, of_caller: bool = False
+) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
 
     def declare(answer: Declared) -> Declared:
@@ -87,7 +93,8 @@ def query(*, of_version: bool = False, finds_caller: bool = False) -> Callable[[
                 answer_struct=response,
                 answer=answer,
                 of_version=of_version,
-                finds_caller=finds_caller,
+                before_session=before_session,
+                of_caller=of_caller,
                 decoder=decoder(request),
             )
         )
@@ -125,6 +132,7 @@ def activity(
     *,
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
+    before_session: bool = False,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
@@ -133,6 +141,8 @@ def activity(
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
+
+    It may yield a Refusal in place of the outcome.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
     Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
@@ -144,6 +154,7 @@ def activity(
     def declare(execute: Declared) -> Declared:
         execution, intent, outcome = _signature(execute)
         _check_signatures(execution, intent, load_context, resources)
+        outcome, *_ = [each for each in (outcome, *typing.get_args(outcome)) if _is_outcome(each)]
         (result,) = typing.get_args(outcome)
         current = IntentVersion(
             activity_type=activity_type,
@@ -168,6 +179,7 @@ def activity(
                 execute=execute,
                 owner=owner,
                 vote=vote,
+                before_session=before_session,
                 load_context=load_context,
                 resources=resources,
                 precondition=precondition,
@@ -213,6 +225,11 @@ def _check_signatures(
         takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
         if takes != [Organization, intent, context]:
             raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
+
+
+def _is_outcome(hint: Any) -> bool:
+    """`Outcome[…]`; an execution may yield a Refusal beside it."""
+    return typing.get_origin(hint) is Outcome
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

@@ -29,7 +29,7 @@ Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINE
 
 
 class CreatePolicyIntentV3(RequestStruct, frozen=True):
-    """An expression that is absent or empty says nothing, which is true."""
+    """An expression that is absent or empty is true."""
 
     policy_name: Label
     effect: Effect

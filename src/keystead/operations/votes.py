@@ -28,7 +28,7 @@ class ApproveActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
-@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED)
+@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED, before_session=True)
 def approve_activity(_: Execution, __: ApproveActivityIntent) -> Outcome[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")
@@ -81,7 +81,7 @@ class GetMfaStatusResponse(Wire, frozen=True):
     mfa_statuses: tuple[MfaStatus, ...]
 
 
-@query()
+@query(before_session=True)
 async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetMfaStatusResponse:
     """Which proofs an activity's voters have given, and which their MFA policies ask for."""
     organization = reading.organization

@@ -25,6 +25,7 @@ class LookupKind(StrEnum):
     PHONE_NUMBER = "phone_number"
     WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
     OAUTH_IDENTITY = "oauth_identity"
+    AUTH_PROXY = "auth_proxy"
 
 
 class Lookup(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, assert_never
 
 import msgspec
 
+from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKey, DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
@@ -19,6 +20,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profile, Profiles
+from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.kinds.wallets import Wallets
@@ -117,6 +119,14 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def import_targets(self) -> ImportTargets:
         return self.of(ImportTargets)
+
+    @property
+    def session_profiles(self) -> SessionProfiles:
+        return self.of(SessionProfiles)
+
+    @property
+    def auth_proxies(self) -> AuthProxies:
+        return self.of(AuthProxies)
 
     @property
     def bytes(self) -> int:

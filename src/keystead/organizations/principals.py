@@ -11,6 +11,7 @@ import msgspec
 from keystead.api.enums import CredentialType
 from keystead.api.errors import Unauthenticated
 from keystead.api.records import User
+from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 
 
@@ -27,15 +28,25 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     credential_types: frozenset[CredentialType]
     credential_id: str | None = None
 
+    def lookup(self) -> tuple[LookupKind, str]:
+        """By what the user's organization is found from its parent."""
+        if self.credential_id is not None:
+            return LookupKind.CREDENTIAL_ID, self.credential_id
+        return LookupKind.PUBLIC_KEY, self.public_key
+
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """A user, the organization that the user belongs to, and the key that proved it."""
+    """A user, the organization that the user belongs to, and the key that proved it.
+
+    `session_profile_id`: of a session's key whose session is under a profile.
+    """
 
     organization_id: str
     user: User
     record_id: str
     credential_type: CredentialType
     proven: ProvenKey
+    session_profile_id: str = ""
 
 
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
@@ -73,6 +84,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         record_id=api_key.api_key_id,
         credential_type=api_key.credential.type,
         proven=proven,
+        session_profile_id=api_key.credential.session_profile_id or "",
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
@@ -20,6 +21,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.kinds.wallets import Wallets
@@ -65,6 +67,8 @@ KINDS = (
     Policies,
     Invitations,
     ImportTargets,
+    SessionProfiles,
+    AuthProxies,
 )
 """Every record kind. A new one is added here, and nowhere else."""
 

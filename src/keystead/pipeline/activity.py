@@ -6,7 +6,7 @@ Here: the values. Not here: how an activity moves (`lifecycle`), how it reads on
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
@@ -66,10 +66,12 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
     `identities` are those that the request's ID tokens proved when it was submitted, by field.
+    `session_profile_id`: of the session that the request was stamped with, "" where none limits it.
     """
 
     organization: Organization
     submitter_id: str
+    session_profile_id: str
     identities: Mapping[str, ProvenIdentity]
     now_ms: int
     limits: Limits
@@ -83,6 +85,9 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
 
     context: ContextT
 
+
+THE_SUBMITTER: Final = ""
+"""An activity's owner, where that is whoever submits it."""
 
 Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
@@ -112,9 +117,11 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
-    `owner` gives the user whose own credentials the intent changes, for the default right over them. `vote`: the
-    vote that it is, on another activity; such an operation executes nothing. `changes_organization` is False where
-    no execution ever does: then submissions do not queue.
+    `owner` gives the user whose own credentials or session the intent is about, for the default right over them;
+    THE_SUBMITTER where it names nobody. `vote`: the vote that it is, on another activity; such an operation
+    executes nothing. `changes_organization` is False where no execution ever does: then submissions do not queue.
+    `before_session`: clients submit it before they have a session, so a user of a sub-organization may name the
+    parent organization, and attested stamps are accepted.
 
     The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
     once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
@@ -130,6 +137,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     execute: Execute
     owner: Callable[[Any], str] | None = None
     vote: VoteSelection | None = None
+    before_session: bool = False
     changes_organization: bool = True
     load_context: LoadContext | None = None
     resources: Resources | None = None
@@ -147,8 +155,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
 
     `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
-    `registered_at_ms`: when the credential was registered.
-    `identities` are what the ID tokens in that request proved when it came, by field.
+    `registered_at_ms`: when the credential was registered. `session_profile_id`: of a session's key under a
+    profile. `identities` are what the ID tokens in that request proved when it came, by field.
     """
 
     user_id: str
@@ -159,6 +167,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_ms: int
     registered_at_ms: int
     fingerprint: str = ""
+    session_profile_id: str = ""
     identities: Mapping[str, ProvenIdentity] = {}
 
 
@@ -190,3 +199,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}
+
+    @property
+    def session_profile_id(self) -> str:
+        """Of the session that it was submitted with; "" where none limits it."""
+        return self.proofs[0].session_profile_id if self.proofs else ""

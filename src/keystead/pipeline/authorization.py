@@ -26,6 +26,7 @@ from keystead.pipeline.policy_sets import CompiledPolicies
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import is_final
 from keystead.policies.authorize import BY_ROOT_QUORUM, Decision, Verdict, authorize, is_met, may_vote
+from keystead.policies.expression import CompiledExpression
 from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
@@ -56,6 +57,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     `policies` are those of the organization, with the MFA conditions of the submitter and of the users who approve.
     `identities` are what its ID tokens proved when it was submitted, by field.
+    `session_profile_id`: of the session it was submitted with; `scope`: that profile's, for a new submission.
     `context` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
     it was submitted. Then policies see none of it, and the execution fails so.
     """
@@ -69,6 +71,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     identities: Mapping[str, ProvenIdentity]
     proofs: tuple[Proof, ...]
     now_ms: int
+    session_profile_id: str = ""
+    scope: CompiledExpression | None = None
     context: Any = None
     missing: ServiceError | None = None
 
@@ -77,6 +81,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         version = self.operation.version_of(self.activity_type)
         assert version is not None, self.activity_type
         return version.upgrade(self.intent)
+
+    def owner_id(self) -> str | None:
+        """The user whose own credentials or session it is about, if it is about nothing else."""
+        if self.operation.owner is None:
+            return None
+        return self.operation.owner(self.current_intent()) or self.submitter_id
 
 
 def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
@@ -90,6 +100,7 @@ def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
         at_ms=now_ms,
         registered_at_ms=_registered_at_ms(caller.user, caller.record_id),
         fingerprint=submission.fingerprint,
+        session_profile_id=caller.session_profile_id,
         identities=submission.identities,
     )
 
@@ -130,7 +141,7 @@ def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proo
 def authorize_activity(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
     """What the rules say. If the root quorum allows, the authorization request is not even made."""
     quorum = organization.profile.root_quorum
-    if any(proof.user_id in quorum.user_ids for proof in case.proofs):
+    if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
         approving = {proof.user_id for proof in _approvals(case, organization)}
         if is_met(quorum, approving):
             return BY_ROOT_QUORUM
@@ -141,7 +152,7 @@ def authorization_request(
     case: Case, organization: Organization, settings: AuthorizationSettings
 ) -> AuthorizationRequest:
     """Everything that the decision depends on besides the policies."""
-    owner, resources = case.operation.owner, _resources(case, organization)
+    resources = _resources(case, organization)
     activity = _requested(case)
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
@@ -150,7 +161,8 @@ def authorization_request(
         submitter_id=case.submitter_id,
         activity=activity,
         now_ms=case.now_ms,
-        owner_id=owner(case.intent) if owner else None,
+        owner_id=case.owner_id(),
+        scope=case.scope,
         resources=resources.values,
         unreadable_call=resources.unreadable_call,
         deny_policies_fail_closed=settings.deny_policies_fail_closed,
@@ -207,12 +219,7 @@ def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> lis
     user = organization.users.get(user_id)
     if user is None or not user.mfa_policies:
         return []
-    owner = case.operation.owner
-    if (
-        owner is not None
-        and owner(case.intent) == user_id
-        and activity_kind(case.activity_type) in ADDS_CREDENTIALS
-    ):
+    if case.owner_id() == user_id and activity_kind(case.activity_type) in ADDS_CREDENTIALS:
         # One stolen credential must not add those that prove the other steps.
         applying = sorted(user.mfa_policies, key=lambda policy: policy.order)
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from keystead.api.errors import ServiceError
+from keystead.api.errors import PermissionDenied, ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -19,6 +19,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
 from keystead.pipeline.requests import Submission, recorded_request
+from keystead.policies.expression import CompiledExpression
 
 
 async def case_of_submission(
@@ -34,6 +35,8 @@ async def case_of_submission(
         intent=submission.intent,
         policies=await environment.policy_sets.of(organization, (caller.user,)),
         submitter_id=caller.user.user_id,
+        session_profile_id=caller.session_profile_id,
+        scope=await scope_of(caller, organization, environment),
         submitted_at_ms=now_ms,
         identities=submission.identities,
         proofs=(authorization.proof_of(caller, submission, now_ms),),
@@ -73,6 +76,7 @@ async def case_of_activity(
         intent=intent,
         policies=policies,
         submitter_id=activity.submitter_id,
+        session_profile_id=activity.session_profile_id,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=proofs,
@@ -80,6 +84,24 @@ async def case_of_activity(
         context=context,
         missing=missing,
     )
+
+
+async def scope_of(
+    caller: Principal, organization: Organization, environment: Environment
+) -> CompiledExpression | None:
+    """The scope of the session that the caller's stamp is of; None where no session profile limits it.
+
+    The profile is one of the organization or of its parent. Raises PermissionDenied if it is in neither.
+    """
+    profile_id = caller.session_profile_id
+    if not profile_id:
+        return None
+    holder: Organization | None = organization
+    if profile_id not in organization.session_profiles and organization.profile.parent_id is not None:
+        holder = await environment.store.organization(organization.profile.parent_id)
+    if holder is None or profile_id not in holder.session_profiles:
+        raise PermissionDenied(f"the session profile {profile_id} of this session is gone with its organization")
+    return await environment.policy_sets.scope(holder, holder.session_profiles[profile_id].scope)
 
 
 def operation_of(activity: Activity, environment: Environment) -> ActivityOperation:

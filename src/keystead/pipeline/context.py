@@ -23,6 +23,10 @@ from keystead.organizations.organization import Organization, Version
 class ContextReads(Protocol):
     """Reads of what belongs to an organization and is not in its value; each is a look-up in an index."""
 
+    async def organization(self, organization_id: str) -> Organization | None:
+        """The newest committed version."""
+        ...
+
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         """The oldest account of any wallet that this address names (`organizations.addresses`)."""
         ...

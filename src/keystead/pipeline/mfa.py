@@ -33,7 +33,9 @@ _METHOD_OF = {
 def method_of(proof: Proof) -> AuthenticationMethod:
     """The method that a credential proves. Keys that a login made prove a session, nothing else."""
     kind = _METHOD_OF.get(proof.type, AuthenticationType.SESSION)
-    record_id = DEFAULT_SESSION_ID if kind is AuthenticationType.SESSION else proof.record_id
+    record_id = proof.record_id
+    if kind is AuthenticationType.SESSION:
+        record_id = proof.session_profile_id or DEFAULT_SESSION_ID
     return AuthenticationMethod(type=kind, id=record_id)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
 from keystead.policies.expression import CompiledExpression, Source, compile_stored
-from keystead.policies.policy import mfa_condition_source, sources_of
+from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 
 CHARACTERS_MAX: Final = 1_000_000
@@ -89,6 +89,21 @@ class PolicySets:
         self._keep(organization, entry, compiled, {**expressions, **mfa_conditions})
         return compiled
 
+    async def scope(self, organization: Organization, scope: str) -> CompiledExpression:
+        """The compiled scope of a session profile of this organization."""
+        entry = self._entries.get(organization.id)
+        if entry is None:
+            entry = self._entries[organization.id] = _Entry()
+        self._entries.move_to_end(organization.id)
+        source = scope_source(scope)
+        if source not in entry.expressions:
+            await _compiled([source], entry.expressions)
+            if self._entries.get(organization.id) is entry:
+                entry.characters += len(scope)
+                self.characters += len(scope)
+                self._drop_oldest()
+        return entry.expressions.get(source) or compile_stored(source)
+
     def _keep(
         self,
         organization: Organization,
@@ -103,6 +118,9 @@ class PolicySets:
         entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         entry.characters = _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in expressions)
         self.characters += entry.characters
+        self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
         while self.characters > self._characters_max:
             _, dropped = self._entries.popitem(last=False)
             self.characters -= dropped.characters

@@ -142,6 +142,13 @@ class CredentialBundle(msgspec.Struct, frozen=True):
     bundle: str
 
 
+class AuthProxyKey(msgspec.Struct, frozen=True):
+    """An API key of an authentication proxy: its private half, sealed; its public key, compressed P-256 in hex."""
+
+    sealed: Sealed
+    public_key: str
+
+
 class ClientMessage(msgspec.Struct, frozen=True):
     """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
 
@@ -259,6 +266,16 @@ class Signer(Protocol):
 
     async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
         """Make an API key whose private half is sealed to the client's P-256 key `target` (65 bytes, a point)."""
+        ...
+
+    async def new_auth_proxy_key(self, *, organization_id: Id, data_key: Sealed, proxy_id: Id) -> AuthProxyKey:
+        """Make the API key with which an authentication proxy stamps its requests."""
+        ...
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: Message
+    ) -> bytes:
+        """The signature (ECDSA over SHA-256, DER) of that key over the body of a request."""
         ...
 
     async def new_otp_target(self, *, organization_id: Id, data_key: Sealed, otp_id: Id) -> NewOtpTarget:

@@ -98,10 +98,6 @@ class OrganizationLock(Protocol):
 class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
-    async def organization(self, organization_id: str) -> Organization | None:
-        """The newest committed version."""
-        ...
-
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
         """Hand in a commit; the future tells its outcome once it is durable. Unavailable: sending the same
         request again is safe, whether or not the commit was kept."""

@@ -5,6 +5,8 @@ Not here: its place in the queue and the commit itself (`lifecycle`), the steps.
 
 from __future__ import annotations
 
+import asyncio
+
 from msgspec.structs import replace
 
 from keystead.api.enums import VoteSelection
@@ -13,13 +15,13 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization, states
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.cases import case_of_activity
+from keystead.pipeline.cases import case_of_activity, scope_of
 from keystead.pipeline.commit import Decided, commit_of, vote_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import Event
-from keystead.policies.authorize import recorded
+from keystead.policies.authorize import Rule, recorded
 from keystead.policies.denial import denied
 
 
@@ -50,9 +52,16 @@ async def decide_vote(
     counted = authorization.counted_proofs(activity, organization)
     case = await case_of_activity(activity, organization, environment, (user_id,))
     case = replace(case, proofs=counted, now_ms=now_ms)
+    scope = await scope_of(caller, organization, environment)
+    if scope is not None:
+        limited = authorization.authorize_activity(replace(case, scope=scope), organization, settings)
+        if limited.rule is Rule.SESSION_SCOPE:
+            raise denied(limited, submission.version.activity_type, activity.id)
     decision_before = authorization.authorize_activity(case, organization, settings)
+    await asyncio.sleep(0)  # Costly policies are evaluated three times: other requests run in between.
     if not authorization.may_approve(case, organization, user_id, settings):
         raise denied(decision_before, submission.version.activity_type, activity.id)
+    await asyncio.sleep(0)
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
     mine = [one for one in counted if one.user_id == user_id]
     repeats = selection is VoteSelection.APPROVED and any(one.record_id == proof.record_id for one in mine)

@@ -1,6 +1,7 @@
 """May this activity run, given who approves it so far? One pure function, called again after every vote.
 
 The order of the rules:
+ 0. the session profile of the session that submits it does not cover it: denied;
  1. enough members of the root quorum approve: allowed, no policy is evaluated;
  2. what only the root quorum may do waits for it, or is denied;
  3. a DENY policy applies, or a raw payload is refused: denied, whatever else allows;
@@ -23,10 +24,11 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet
-from keystead.policies.request import AuthorizationRequest
+from keystead.policies.request import AuthorizationRequest, condition_values
 from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY
 
 
@@ -48,6 +50,7 @@ class Rule(Enum):
     OWN_RIGHT = "users may change their own credentials"
     ROOT_QUORUM_BELOW_THRESHOLD = "a member of the root quorum waits for the others"
     RAW_PAYLOAD = "raw payloads are refused because policies restrict transactions"
+    SESSION_SCOPE = "the session's profile does not cover it"
     COST = "the policies cost more than a decision may"
     NONE = "nothing allows it"
 
@@ -63,6 +66,9 @@ class Decision(msgspec.Struct, frozen=True):
 
 def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
     """What the rules of the organization say of a request. The order is the module's."""
+    # 0
+    if not is_in_scope(request):
+        return Decision(Verdict.DENY_EXPLICIT, Rule.SESSION_SCOPE)
     quorum = request.root_quorum
     approving = {approval.user_id for approval in request.approvals}
     # 1
@@ -97,6 +103,13 @@ def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
         return decided(Verdict.DENY_IMPLICIT, Rule.RAW_PAYLOAD)
     # 8
     return decided(Verdict.DENY_IMPLICIT, Rule.COST if evaluator.costs_too_much else Rule.NONE)
+
+
+def is_in_scope(request: AuthorizationRequest) -> bool:
+    """Whether the scope of the session is true of the activity. One that fails to evaluate is not."""
+    if request.scope is None:
+        return True
+    return request.scope.evaluate(EvaluationContext(condition_values(request.activity, request.resources))) is True
 
 
 def is_met(quorum: RootQuorum, approving: Set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The static check: does an expression name what exists, do its types fit, is it a boolean?
+"""The static check: an expression names existing fields, its types fit, and it is a boolean.
 
 Here: the type of every node. Not here: syntax (`grammar`), and what only a request can tell: whether a keyword is
 there, a map has the key, a list is long enough, a dynamic value is what it is compared with.

@@ -55,12 +55,12 @@ def steps_of(node: Node) -> int:
 
 
 def free_slot(scope: Mapping[str, int]) -> int:
-    """A slot that no variable in sight has. Not their number: one may hide another of its name."""
+    """A slot that no variable in scope has. Not their number, since one variable may hide another of its name."""
     return max(scope.values(), default=-1) + 1
 
 
 class Compiler:
-    """Makes a closure of each node. A `scope` maps the variables in sight to their slots in the context.
+    """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
     `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind, wherever
     that makes the expression true of more activities; elsewhere for itself.
@@ -295,7 +295,7 @@ def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Pla
 
 
 def _among_texts(sought_of: Run, items_of: Run, at: Place) -> Run:
-    """Consensus expressions ask this of every user, so Python's own search does it."""
+    """Consensus expressions evaluate this for every user, so Python's own search does it."""
 
     def among_texts(context: EvaluationContext) -> bool:
         value, items = sought_of(context), items_of(context)

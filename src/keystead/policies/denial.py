@@ -15,6 +15,7 @@ _WHY = {
         "Policies of the organization restrict transactions, and this server then refuses raw payloads, which may "
         "be transactions. Sign it as a transaction, or have the root quorum take the action."
     ),
+    Rule.SESSION_SCOPE: "The session's profile does not cover it; a credential without a profile may.",
     Rule.COST: "The policies of the organization take more steps than a decision may; the root quorum can take it.",
 }
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
@@ -23,7 +24,9 @@ _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must all
 def denied(decision: Decision, activity_type: str, activity_id: str) -> PermissionDenied:
     """The refusal of an activity by this decision. It names every policy and its outcome, and the id under which
     the evaluation is kept."""
-    if decision.verdict is Verdict.DENY_EXPLICIT:
+    if decision.rule is Rule.SESSION_SCOPE:
+        message = "The session profile denied this action"
+    elif decision.verdict is Verdict.DENY_EXPLICIT:
         message = f"The following policies denied this action: {', '.join(decision.policy_ids)}"
     else:
         message = "No policies evaluated to outcome: Allow"

@@ -39,7 +39,7 @@ LENGTH_MAX = 10_000
 DEPTH_MAX = 64
 INT_MAX = 2**256 - 1
 _INT_DIGITS_MAX = 1_000
-"""Beyond this a literal is refused unread: Python would refuse to read it too, in words of its own."""
+"""A literal of more digits is refused without converting it, since Python refuses to convert the longest."""
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _WITH_PREDICATE = frozenset({"all", "any", "filter"})
@@ -91,7 +91,7 @@ class _Parser:
         return ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
 
     def _sees(self, sign: str) -> bool:
-        # No name, number or string is spelled like a sign or a word of the grammar.
+        # Signs and words of the grammar are not spelled like names, numbers or strings.
         return self._token.text == sign
 
     def _take(self) -> Token:
@@ -110,7 +110,8 @@ class _Parser:
             raise self._without(expected or f"`{text}`")
 
     def _expression(self) -> Node:
-        """Disjunction and conjunction at once: one level of nesting costs few frames of Python's stack."""
+        """Disjunction and conjunction in one function, so that a level of nesting takes few frames of Python's
+        stack."""
         if self._depth >= DEPTH_MAX:
             raise _too_deep(self._token.at)
         self._depth += 1

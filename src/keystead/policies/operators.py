@@ -29,14 +29,15 @@ def fail_unreadable(reason: str, at: Place) -> NoReturn:
 
 
 def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
-    """Passes on a value that a request gives for a node; one that is absent or no value of the type fails."""
+    """A function that returns the value that a request has for a node, and fails if it is absent or of another
+    type."""
     fitting = fits(kind)
     absent = EvaluationError(f"{spelled(node)} is absent", node.at)
 
     def read(value: Any) -> Any:
         if fitting(value):
             return value
-        # Policies over transactions meet this with every other activity, so it costs as little as it can.
+        # Policies about transactions come here for every other activity, so this is kept cheap.
         if value is None:
             raise EvaluationFailed(absent)
         fail_unreadable(f"{spelled(node)} is not {named(kind)}", node.at)
@@ -45,7 +46,7 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
 
 
 def text_steps(value: Any) -> int:
-    """What it costs further to compare this value."""
+    """The further steps that comparing this value takes."""
     return len(value) >> 6 if isinstance(value, str) else 0
 
 
@@ -54,7 +55,7 @@ def charge_texts(context: EvaluationContext, at: Place, left: Any, right: Any) -
 
 
 def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: Callable[[Any], Any]) -> Run:
-    """What stands at the end of a path from a keyword. Most of what policies read does, so this is kept quick."""
+    """The value at the end of a path from a keyword. Most of what policies read is one, so this is kept quick."""
     names = tuple(step.name for step in path)
     absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
 
@@ -143,7 +144,7 @@ def compared(how: How, operator: str, at: Place) -> Callable[[EvaluationContext,
 
 
 def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[[EvaluationContext, Any], bool]:
-    """`compared`, for types that are fixed, with what stands in the expression itself: its form is found once."""
+    """`compared`, for fixed types and a literal, whose form is computed once."""
     compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
     formed = form(literal)
 

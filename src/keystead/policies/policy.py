@@ -59,6 +59,19 @@ def mfa_condition_source(condition: str) -> Source:
     return Source(condition, Clause.CONDITION, all_versions=True)
 
 
+def scope_source(scope: str) -> Source:
+    """The source of a session profile's scope. As in an ALLOW policy, `activity.type` is meant in one version."""
+    return Source(scope, Clause.CONDITION)
+
+
+def check_scope(scope: str) -> None:
+    """Raise InvalidRequest unless the scope of a session profile compiles."""
+    try:
+        Expression(scope_source(scope))
+    except ExpressionRefused as refused:
+        raise InvalidRequest(f"invalid session profile scope: field `parameters.scope`: {refused}") from None
+
+
 def check_policy(policy: Policy) -> None:
     """Raise InvalidRequest for the first clause that does not compile."""
     for source in sources_of(policy).given:

@@ -15,6 +15,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding
 from keystead.api.records import User
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.expression import CompiledExpression
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import subject_of
 
@@ -59,7 +60,8 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out.
     `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
     `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
-    `refuses_raw_payload`: only the root quorum may have this payload signed.
+    `refuses_raw_payload`: only the root quorum may have this payload signed. `scope`: what the session that
+    submits it is limited to; None for a credential without limits.
     """
 
     root_quorum: RootQuorum
@@ -73,6 +75,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     unreadable_call: str | None = None
     deny_policies_fail_closed: bool = False
     refuses_raw_payload: bool = False
+    scope: CompiledExpression | None = None
 
     @property
     def fails_closed(self) -> bool:

@@ -124,10 +124,10 @@ ROOT_ONLY: frozenset[str] = frozenset(
 UNGOVERNED: frozenset[str] = frozenset(
     {"APPROVE_ACTIVITY", "REJECT_ACTIVITY", "RECOVER_USER", "CREATE_READ_ONLY_SESSION"}
 )
-"""What has a rule of its own, and no kind, resource or action: voting, and coming back as oneself."""
+"""Kinds with a rule of their own, and without kind, resource and action in the language: votes and recovery."""
 
 ADDS_CREDENTIALS: frozenset[str] = frozenset({"CREATE_API_KEYS", "CREATE_AUTHENTICATORS", "CREATE_OAUTH_PROVIDERS"})
-"""What gives a user further lasting credentials."""
+"""Kinds that give a user further lasting credentials."""
 
 OWN_RIGHTS: frozenset[str] = frozenset(
     {
@@ -143,9 +143,10 @@ OWN_RIGHTS: frozenset[str] = frozenset(
         "RECOVER_USER",
     }
 )
-"""What users may do to themselves where no policy says otherwise: change their credentials, and begin a session."""
+"""Kinds that users may submit about themselves unless a policy denies it: changing credentials, beginning
+sessions."""
 
 
 def subject_of(activity_type: str) -> Subject | None:
-    """What policies call an activity of this type; None if they have no word for it. All versions share it."""
+    """The subject of an activity of this type, the same for all versions; None if it has none."""
     return SUBJECTS.get(activity_kind(activity_type))

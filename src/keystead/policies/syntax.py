@@ -1,6 +1,6 @@
 """The syntax tree of the policy language: what an expression is made of, and where each part stands in its text.
 
-Here: the nodes, places, and what anyone asks of a node: its parts, the names in it, how a path is spelled.
+Here: the nodes, their places, their parts, and the spelling of a path.
 Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `evaluation`).
 """
 
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class ExpressionRefused(Exception):
-    """The text is no expression of the language, or could never be evaluated. Says why, and where."""
+    """The text is not an expression of the language, or could never be evaluated. Says why, and where."""
 
     def __init__(self, reason: str, place: Place) -> None:
         super().__init__(f"{reason} ({place})")

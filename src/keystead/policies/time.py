@@ -33,7 +33,7 @@ _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class TimeRefused(ValueError):
-    """No moment or window. `argument` says which argument is at fault, counting from 0."""
+    """A text that is not a moment or a window. `argument`: the number of the argument at fault, from 0."""
 
     def __init__(self, reason: str, argument: int = 0) -> None:
         super().__init__(reason)
@@ -70,7 +70,7 @@ class CronSpan(msgspec.Struct, frozen=True):
     zone: ZoneInfo
 
     def is_open(self, now: int) -> bool:
-        """Whether a window is open at this moment: it is if the last one to open still is."""
+        """Whether a window is open at this moment, that is, whether the last one to open still is."""
         moment = _EPOCH + timedelta(microseconds=now // 1000)
         opened = self._last_opening(moment)
         return opened is not None and moment - opened < self.duration
@@ -171,7 +171,7 @@ def _duration(text: str) -> timedelta:
 
 
 def _zone(name: str) -> ZoneInfo:
-    """The zone of this name. Whatever is no plain name is refused before it could be taken for a path."""
+    """The zone of this name. Raises TimeRefused, also for a name that could be read as a path."""
     if _ZONE.fullmatch(name) and name.split("/")[0] not in _NO_ZONES:
         try:
             return ZoneInfo(name)

@@ -1,6 +1,6 @@
 """From the text of an expression to its tokens, each with its place.
 
-Here: what a word of the language looks like, and what to write instead of what is none. Not here: their order
+Here: the spelling of tokens, and what to write in place of a character that begins none. Not here: their order
 (`grammar`).
 """
 

@@ -22,7 +22,7 @@ class Scalar(Enum):
     HEX = "a string of hexadecimal digits"
     """Compared without regard to letter case."""
     ADDRESS = "an address"
-    """Compared without regard to letter case where it is 0x and hexadecimal digits, exactly where not."""
+    """Compared by the destination that it names (`chains.addresses.comparison`)."""
     NUMERAL = "an integer or its decimal digits as a string"
     """An integer that a literal may quote."""
     TIMESTAMP = "a timestamp"
@@ -81,7 +81,7 @@ def comparison(left: Type, right: Type) -> Comparison | None:
 
 
 def ordering(left: Type, right: Type) -> Comparison | None:
-    """How values of these types are put in order; None where they cannot be. Strings and booleans have none."""
+    """How values of these types are ordered; None if they are not, as strings and booleans are not."""
     for side in (left, right):
         if side in TEXTS or side is Scalar.BOOL:
             return None

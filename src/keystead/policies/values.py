@@ -1,4 +1,4 @@
-"""How the values of a request stand for values of the language: which fit which type, how two of them compare.
+"""The values of a request as values of the language: which fit which type, how two of them compare.
 
 Here: letter case, quoted numbers, values of no fixed type. Not here: which types compare at all (`types`).
 """
@@ -60,7 +60,7 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
 
 
 def fits(kind: Type) -> Callable[[Any], bool]:
-    """Whether a value of the request can stand for one of this type. An absent value, None, fits none.
+    """Whether a value of the request is one of this type. An absent value, None, is of no type.
 
     Of a list, map or struct only the outside is looked at: what is in it is looked at when it is read.
     """
@@ -107,7 +107,7 @@ FORMS: dict[Comparison, Callable[[Any], Any]] = {
 
 
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
-    """Two values of no fixed type, as two that Python compares rightly. Raises Incomparable.
+    """Two values of dynamic type, converted so that Python compares them as the language does. Raises Incomparable.
 
     Two strings of 0x and hex digits are equal in either case. A number compares with a number, or with a string
     that is its decimal digits. Where order is asked, strings must be such digits.

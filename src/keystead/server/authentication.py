@@ -123,13 +123,14 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
 
 
 async def reader(
-    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, finds_caller: bool
+    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, before_session: bool, of_caller: bool
 ) -> tuple[Organization, Principal]:
     """The organization that a query reads, and the user who reads it.
 
     The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
-    With `finds_caller` (whoami) a parent's sub-organizations are searched too, exactly one of which must have the
-    user, and the organization read is the user's own. Raises NotFound, Unauthenticated.
+    With `before_session` the sub-organizations of a parent are searched, too: one of them must have the user, and
+    is read. With `of_caller` (whoami) the organization read is always the user's own. Raises NotFound,
+    Unauthenticated.
     """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
@@ -137,30 +138,35 @@ async def reader(
     if organization.profile.parent_id is not None:
         parent = await _organization(store, organization.profile.parent_id)
         if (principal := principal_in(parent, proven, now_ms)) is not None:
-            return (parent if finds_caller else organization), principal
-    elif finds_caller:
-        kind, value = (
-            (LookupKind.CREDENTIAL_ID, proven.credential_id)
-            if proven.credential_id is not None
-            else (LookupKind.PUBLIC_KEY, proven.public_key)
-        )
-        found = await store.suborganizations_with(organization.id, kind, value)
-        if len(found) > 1:
-            raise ambiguous(proven)
-        for suborganization_id in found:
-            suborganization = await _organization(store, suborganization_id)
-            if (principal := principal_in(suborganization, proven, now_ms)) is not None:
-                return suborganization, principal
+            return (parent if of_caller else organization), principal
+    elif before_session:
+        return await _in_suborganization(store, organization, proven, now_ms)
     raise unknown(organization_id, proven)
 
 
+async def _in_suborganization(
+    store: Store, organization: Organization, proven: ProvenKey, now_ms: int
+) -> tuple[Organization, Principal]:
+    """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
+    kind, value = proven.lookup()
+    found = await store.suborganizations_with(organization.id, kind, value)
+    if len(found) > 1:
+        raise ambiguous(proven)
+    for suborganization_id in found:
+        suborganization = await _organization(store, suborganization_id)
+        if (principal := principal_in(suborganization, proven, now_ms)) is not None:
+            return suborganization, principal
+    raise unknown(organization.id, proven)
+
+
 async def submitter(
-    store: Store, organization_id: str, proven: ProvenKey, now_ms: int
+    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, before_session: bool
 ) -> tuple[Organization, Principal]:
     """The organization that a submission changes, and the user who submits it.
 
-    A parent's users may read its sub-organizations, but not change them. Raises InvalidRequest, NotFound,
-    Unauthenticated.
+    A parent's users may read its sub-organizations, but not change them. With `before_session` the
+    sub-organizations of a parent are searched for the user, if the parent lacks it. Raises InvalidRequest,
+    NotFound, Unauthenticated.
     """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
@@ -173,6 +179,8 @@ async def submitter(
                 f'but voters are in organization ("{parent.id}")',
                 machine_code="ORGANIZATION_MISMATCH",
             )
+    elif before_session:
+        return await _in_suborganization(store, organization, proven, now_ms)
     raise unknown(organization_id, proven)
 
 

@@ -1,4 +1,4 @@
-"""What the log says when a policy is made that may not do what its author meant.
+"""Log lines about policies that may not do what their authors meant, when they are made or changed.
 
 Here: which policies an activity made, and the lines. Not here: the warnings (`policies.linting`).
 """

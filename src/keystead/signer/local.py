@@ -17,6 +17,7 @@ from keystead.api.errors import Internal, Unavailable
 from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.keys.auth_proxy_keys import auth_proxy_signature, new_auth_proxy_key
 from keystead.keys.bundles import BundleKey, new_credential
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
@@ -44,6 +45,7 @@ from keystead.keys.token_signatures import TokenSigningKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import (
     AccountRequest,
+    AuthProxyKey,
     BundleSigner,
     ClientMessage,
     CredentialBundle,
@@ -257,6 +259,18 @@ class LocalSigner:
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         public_key, bundle = new_credential(target)
         return CredentialBundle(public_key.hex(), bundle)
+
+    async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
+        """Raises SealBroken for the data key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return new_auth_proxy_key(opened, organization_id, proxy_id, self._private_key(Curve.P256))
+
+    async def sign_auth_proxy_request(
+        self, *, organization_id: str, data_key: Sealed, proxy_id: str, sealed_key: Sealed, body: bytes
+    ) -> bytes:
+        """Raises SealBroken for the data key and the proxy's key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return auth_proxy_signature(opened, organization_id, proxy_id, sealed_key, body)
 
     async def new_otp_target(self, *, organization_id: str, data_key: Sealed, otp_id: str) -> NewOtpTarget:
         """Raises SealBroken for the data key, Internal if the server has no verification key."""

@@ -29,6 +29,12 @@ EXPIRING_API_KEYS = Limit(
     description="Most expiring API keys of a user; one more replaces the oldest.",
     called="expiring API keys of one user",
 )
+SESSION_SECONDS = Limit(
+    name="session_seconds",
+    default=30 * 24 * 3600,
+    description="Most seconds that a session may last.",
+    called="seconds of a session",
+)
 OAUTH_PROVIDERS = Limit(
     name="oauth_providers_per_user",
     default=10,
@@ -64,6 +70,7 @@ class Users(RecordMap[User], frozen=True):
         AUTHENTICATORS,
         LONG_LIVED_API_KEYS,
         EXPIRING_API_KEYS,
+        SESSION_SECONDS,
         OAUTH_PROVIDERS,
         MFA_POLICIES,
         MFA_POLICY_CHARACTERS,

@@ -42,7 +42,7 @@ def failing(survey: Survey, found: Surveyed) -> Iterator[str]:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """The texts, without those that another only continues: of a.b and a.b[…], the latter says it all."""
+    """The texts, without those that are the beginning of another: of a.b and a.b[…], only the latter."""
     given = list(texts)
     listed = [text for text in given if not any(other.startswith(f"{text}[") for other in given)]
     more = f" or {len(listed) - NAMED_MAX} more" if len(listed) > NAMED_MAX else ""

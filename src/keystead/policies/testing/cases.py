@@ -1,4 +1,4 @@
-"""Cases on which policies are tried: who asks for what, who approves it, and what is to come of it.
+"""Test cases of policies: who submits what, who approves it, and the expected outcome.
 
 Here: from decoded TOML or JSON to a decision, vote by vote as in the life of an activity. Not here: files, servers
 and printing (`cli`), the decision (`authorize`), MFA policies, and approvals that lapse: no case lasts a day.
@@ -62,7 +62,8 @@ class ApprovalTable(Table, frozen=True):
 
 
 class CaseTable(Table, frozen=True):
-    """One case. `by`: the policy that is to decide. `owner`: whose own credentials the activity is about."""
+    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is
+    about."""
 
     name: str
     who: str | ApprovalTable
@@ -194,7 +195,8 @@ def _approval(
 
 
 def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) -> str | None:
-    """Who is named; else, of what users may do to themselves, the user that the parameters name."""
+    """The user that the case names; else, of activities that users may submit about themselves, the parameters'
+    user."""
     called = written.owner
     if not called and activity_kind(written.type) in OWN_RIGHTS:
         called = written.params.get("user_id", "")

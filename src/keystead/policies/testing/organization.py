@@ -34,7 +34,7 @@ _LASTING = frozenset(
         CredentialType.API_KEY_ED25519,
     }
 )
-"""The types that a user holds. Keys of any other type a login makes, whenever it is asked to."""
+"""The types of credentials that are registered with a user. Keys of the other types are made by logins."""
 
 
 class CredentialTable(Table, frozen=True):

@@ -1,4 +1,4 @@
-"""What somebody writes down to try policies on, read strictly: what is misspelt is refused, never taken for absent.
+"""Tables of test files, read strictly: a misspelt member is refused, not read as absent.
 
 Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not
 looked at: as in a real request, it fails the expression that reads them. Not here: what is made of them
@@ -28,14 +28,14 @@ TableT = TypeVar("TableT", bound="Table")
 
 
 class MalformedTable(ValueError):
-    """What was written cannot stand there. Says where, and what can."""
+    """A table is malformed. Says where, and what is expected there."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}")
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what can be written."""
+    """Base of the tables."""
 
 
 def read(value: Any, kind: type[TableT], where: str) -> TableT:

@@ -1,0 +1,342 @@
+"""Authentication proxies: making one, setting what it does, ending and reading it.
+
+Not here: the endpoints that browsers call (`auth_proxy_endpoints`). A proxy acts as a user whose API key the signer
+holds, allowed what it does by a policy: both are records that `list_users` and `list_policies` show.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.api.decoding import NO_CONTROLS, NO_CONTROLS_BUT_LINES, Label
+from keystead.api.enums import ApiKeyCurve, AuthMethod, Effect
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import ApiKeyParamsV2, QueryRequest, RequestStruct, ShortText
+from keystead.api.records import Policy, Timestamp, User, Wire
+from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.contacts import check_email
+from keystead.organizations.credentials import new_api_key
+from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy, AuthProxySettings
+from keystead.organizations.organization import Change, Organization, Put, Remove
+from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.ports import AuthProxyKey
+from keystead.sessions.one_time_codes import LENGTH_MAX, LENGTH_MIN, LIFE_MAX_S
+
+PROXIED_KINDS = (
+    "INIT_OTP",
+    "VERIFY_OTP",
+    "OTP_LOGIN",
+    "OAUTH_LOGIN",
+    "OAUTH2_AUTHENTICATE",
+    "CREATE_SUB_ORGANIZATION",
+)
+"""What a proxy's endpoints submit, and all that its policy allows."""
+
+Url = Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
+Words = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
+
+
+def new_auth_proxy(
+    user_id: str, policy_id: str, api_key_id: str, key: AuthProxyKey, settings: AuthProxySettings, now: Timestamp
+) -> tuple[AuthProxy, User, Policy]:
+    """The records of a proxy: itself, the user as whom it acts, the policy that allows that user what it does."""
+    api_key = new_api_key(
+        ApiKeyParamsV2(api_key_name="Authentication proxy", public_key=key.public_key, curve_type=ApiKeyCurve.P256),
+        api_key_id,
+        now,
+        "api key",
+    )
+    user = User(
+        user_id=user_id,
+        user_name="Authentication proxy",
+        authenticators=(),
+        api_keys=(api_key,),
+        user_tags=(),
+        oauth_providers=(),
+        mfa_policies=(),
+        created_at=now,
+        updated_at=now,
+    )
+    policy = Policy(
+        policy_id=policy_id,
+        policy_name=f"Authentication proxy {user_id}",
+        effect=Effect.ALLOW,
+        created_at=now,
+        updated_at=now,
+        notes="Allows an authentication proxy what its endpoints do.",
+        consensus=f"approvers.any(user, user.id == '{user_id}')",
+        condition=f"activity.kind in [{', '.join(repr(kind) for kind in PROXIED_KINDS)}]",
+    )
+    proxy = AuthProxy(
+        user_id=user_id,
+        policy_id=policy_id,
+        public_key=key.public_key,
+        sealed_key=key.sealed,
+        settings=settings,
+        created_at=now,
+        updated_at=now,
+    )
+    return proxy, user, policy
+
+
+class EnableAuthProxyIntent(RequestStruct, frozen=True):
+    pass
+
+
+class EnableAuthProxyResult(Wire, frozen=True):
+    """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
+
+    user_id: str
+
+
+@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY")
+async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Outcome[EnableAuthProxyResult]:
+    """Make an authentication proxy, which no browser may call until its configuration names origins."""
+    organization = execution.organization
+    if organization.profile.parent_id is not None:
+        raise InvalidRequest(
+            "activity not callable by sub-organizations: people sign up under a parent organization",
+            machine_code="INVALID_ACTIVITY_CALLER",
+        )
+    organization.auth_proxies.check_limit(1, execution.limits)
+    organization.users.check_limit(1, execution.limits)
+    organization.policies.check_limit(1, execution.limits)
+    user_id = execution.new_id()
+    key = await execution.signer.new_auth_proxy_key(
+        organization_id=organization.id, data_key=organization.data_key.sealed, proxy_id=user_id
+    )
+    records = new_auth_proxy(
+        user_id,
+        execution.new_id(),
+        execution.new_id(),
+        key,
+        AuthProxySettings(app_name=organization.profile.name),
+        Timestamp.from_ms(execution.now_ms),
+    )
+    return Outcome(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
+
+
+class EmailCustomization(RequestStruct, frozen=True):
+    app_name: Label | None = None
+    logo_url: Url | None = None
+    magic_link_template: Url | None = None
+    template_variables: Words | None = None
+    template_id: ShortText | None = None
+
+
+class SmsCustomization(RequestStruct, frozen=True):
+    template: Annotated[str, Meta(max_length=1000, pattern=NO_CONTROLS_BUT_LINES)] | None = None
+
+
+Several = Annotated[tuple[ShortText, ...], Meta(max_length=50)]
+
+
+class WalletKitSettings(RequestStruct, frozen=True):
+    """`enabled_social_providers`: such as google, apple, facebook, x, discord."""
+
+    enabled_social_providers: Several | None = None
+    oauth_client_ids: Annotated[dict[Label, ShortText], Meta(max_length=50)] | None = None
+    oauth_redirect_url: Url | None = None
+
+
+class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
+    """What is absent stays; empty text takes a text away. Times are in seconds.
+
+    `config_id` is needed where the organization has several proxies.
+    """
+
+    config_id: Uuid | None = None
+    allowed_origins: Annotated[tuple[Url, ...], Meta(max_length=100)] | None = None
+    allowed_auth_methods: tuple[AuthMethod, ...] | None = None
+    send_from_email_address: ShortText | None = None
+    send_from_email_sender_name: ShortText | None = None
+    reply_to_email_address: ShortText | None = None
+    email_auth_template_id: ShortText | None = None
+    otp_template_id: ShortText | None = None
+    email_customization_params: EmailCustomization | None = None
+    sms_customization_params: SmsCustomization | None = None
+    wallet_kit_settings: WalletKitSettings | None = None
+    otp_expiration_seconds: Annotated[int, Meta(ge=1, le=LIFE_MAX_S)] | None = None
+    verification_token_expiration_seconds: Annotated[int, Meta(ge=1, le=86_400)] | None = None
+    session_expiration_seconds: Annotated[int, Meta(ge=1, le=30 * 86_400)] | None = None
+    otp_alphanumeric: bool | None = None
+    otp_length: Annotated[int, Meta(ge=LENGTH_MIN, le=LENGTH_MAX)] | None = None
+    verification_token_required_for_get_account_pii: bool | None = None
+    social_linking_client_ids: Several | None = None
+    captcha_enabled: bool | None = None
+
+
+class UpdateAuthProxyConfigResult(Wire, frozen=True):
+    config_id: str
+
+
+@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG")
+def update_auth_proxy_config(
+    execution: Execution, intent: UpdateAuthProxyConfigIntent
+) -> Outcome[UpdateAuthProxyConfigResult]:
+    """Change what an authentication proxy does, and for which origins."""
+    proxy = proxy_named(execution.organization, intent.config_id)
+    changed = replace(
+        proxy, settings=_changed_settings(proxy.settings, intent), updated_at=Timestamp.from_ms(execution.now_ms)
+    )
+    return Outcome(result=UpdateAuthProxyConfigResult(config_id=proxy.user_id), changes=(Put(changed),))
+
+
+def _changed_settings(settings: AuthProxySettings, intent: UpdateAuthProxyConfigIntent) -> AuthProxySettings:
+    """Raises InvalidRequest, naming the field."""
+    if intent.captcha_enabled:
+        raise InvalidRequest(
+            "invalid request body: field `parameters.captchaEnabled`: this server checks no captchas; "
+            "leave the field out and put what checks them in front of the proxy"
+        )
+    if intent.email_auth_template_id:
+        raise InvalidRequest(
+            "invalid request body: field `parameters.emailAuthTemplateId`: a proxy sends no such message; "
+            "use `otpTemplateId`"
+        )
+    for index, origin in enumerate(intent.allowed_origins or ()):
+        _check_origin(origin, f"parameters.allowedOrigins[{index}]")
+    email = intent.email_customization_params or EmailCustomization()
+    kit = intent.wallet_kit_settings or WalletKitSettings()
+    given = {
+        "allowed_origins": intent.allowed_origins,
+        "allowed_auth_methods": intent.allowed_auth_methods,
+        "app_name": email.app_name,
+        "logo_url": email.logo_url,
+        "magic_link_template": email.magic_link_template,
+        "template_variables": email.template_variables,
+        "template_id": intent.otp_template_id if intent.otp_template_id is not None else email.template_id,
+        "sms_template": intent.sms_customization_params.template if intent.sms_customization_params else None,
+        "send_from_email_address": _checked_address(intent.send_from_email_address, "sendFromEmailAddress"),
+        "send_from_email_sender_name": intent.send_from_email_sender_name,
+        "reply_to_email_address": _checked_address(intent.reply_to_email_address, "replyToEmailAddress"),
+        "otp_expiration_seconds": intent.otp_expiration_seconds,
+        "verification_token_expiration_seconds": intent.verification_token_expiration_seconds,
+        "session_expiration_seconds": intent.session_expiration_seconds,
+        "otp_alphanumeric": intent.otp_alphanumeric,
+        "otp_length": intent.otp_length,
+        "verification_token_required_for_get_account_pii": intent.verification_token_required_for_get_account_pii,
+        "social_linking_client_ids": intent.social_linking_client_ids,
+        "enabled_social_providers": kit.enabled_social_providers,
+        "oauth_client_ids": kit.oauth_client_ids,
+        "oauth_redirect_url": kit.oauth_redirect_url,
+    }
+    changed = {name: value if value != "" else None for name, value in given.items() if value is not None}
+    return replace(settings, **changed)
+
+
+def _check_origin(origin: str, field: str) -> None:
+    scheme, separator, host = origin.partition("://")
+    is_origin = scheme in ("http", "https") and separator and host and not set("/?#@ ") & set(host)
+    if origin != ANY_ORIGIN and not is_origin:
+        raise InvalidRequest(
+            f"invalid request body: field `{field}`: {origin[:100]!r}: expected an origin such as "
+            f"https://app.example, or {ANY_ORIGIN} for any"
+        )
+
+
+def _checked_address(address: str | None, field: str) -> str | None:
+    return check_email(address, f"parameters.{field}") if address else address
+
+
+class DisableAuthProxyIntent(RequestStruct, frozen=True):
+    """`config_id` is needed where the organization has several proxies."""
+
+    config_id: Uuid | None = None
+
+
+class DisableAuthProxyResult(Wire, frozen=True):
+    pass
+
+
+@activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY")
+def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> Outcome[DisableAuthProxyResult]:
+    """End an authentication proxy, with its user and its policy."""
+    organization = execution.organization
+    proxy = proxy_named(organization, intent.config_id)
+    changes: list[Change] = [Remove(AuthProxy, proxy.user_id)]
+    if proxy.user_id in organization.users:
+        changes.append(Remove(User, proxy.user_id))
+    if proxy.policy_id in organization.policies:
+        changes.append(Remove(Policy, proxy.policy_id))
+    return Outcome(result=DisableAuthProxyResult(), changes=tuple(changes))
+
+
+def proxy_named(organization: Organization, config_id: str | None) -> AuthProxy:
+    """The proxy of this id; without an id, the only one. Raises NotFound, InvalidRequest."""
+    proxies = organization.auth_proxies
+    if config_id is None:
+        if len(proxies) > 1:
+            raise InvalidRequest(
+                f"invalid request body: missing field `parameters.configId`: the organization has {len(proxies)} "
+                "authentication proxies"
+            )
+        config_id = next(iter(proxies), "")
+    proxy = proxies.get(config_id)
+    if proxy is None:
+        which = f" {config_id}" if config_id else ""
+        raise NotFound(f"unable to find authentication proxy{which} in organization {organization.id}")
+    return proxy
+
+
+class AuthProxyConfig(Wire, frozen=True):
+    """Times are in seconds."""
+
+    config_id: str
+    user_id: str
+    policy_id: str
+    allowed_origins: tuple[str, ...]
+    allowed_auth_methods: tuple[AuthMethod, ...]
+    app_name: str
+    session_expiration_seconds: int
+    otp_expiration_seconds: int
+    verification_token_expiration_seconds: int
+    otp_alphanumeric: bool
+    otp_length: int
+    enabled_social_providers: tuple[str, ...]
+    oauth_client_ids: dict[str, str]
+    social_linking_client_ids: tuple[str, ...]
+    verification_token_required_for_get_account_pii: bool
+    created_at: Timestamp
+    updated_at: Timestamp
+    oauth_redirect_url: str | None = None
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+    sms_template: str | None = None
+    send_from_email_address: str | None = None
+    send_from_email_sender_name: str | None = None
+    reply_to_email_address: str | None = None
+
+
+class ListAuthProxyConfigsRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListAuthProxyConfigsResponse(Wire, frozen=True):
+    auth_proxy_configs: tuple[AuthProxyConfig, ...]
+
+
+@query(of_version=True)
+def list_auth_proxy_configs(reading: Reading, _: ListAuthProxyConfigsRequest) -> ListAuthProxyConfigsResponse:
+    """The authentication proxies of the organization, and what each does."""
+    return ListAuthProxyConfigsResponse(
+        auth_proxy_configs=tuple(map(_shown, reading.organization.auth_proxies.in_order()))
+    )
+
+
+def _shown(proxy: AuthProxy) -> AuthProxyConfig:
+    return AuthProxyConfig(
+        config_id=proxy.user_id,
+        user_id=proxy.user_id,
+        policy_id=proxy.policy_id,
+        created_at=proxy.created_at,
+        updated_at=proxy.updated_at,
+        **msgspec.structs.asdict(proxy.settings),
+    )

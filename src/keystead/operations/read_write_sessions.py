@@ -1,0 +1,110 @@
+"""Sessions whose key the server makes and seals to the client: what clients used before the logins.
+
+Here: create_read_write_session. Not here: the key and its bundle (`session_keys`), the logins (`logins`).
+"""
+
+from __future__ import annotations
+
+from keystead.api.decoding import Label
+from keystead.api.enums import CredentialType
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import RequestStruct, ShortText
+from keystead.api.records import Wire
+from keystead.operations.declare import activity, older
+from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.sessions import user_with_email
+from keystead.organizations.users import user_named
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
+
+
+class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
+    """`target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter."""
+
+    target_public_key: ShortText
+    user_id: Uuid | None = None
+    api_key_name: Label | None = None
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+
+
+class CreateReadWriteSessionIntent(RequestStruct, frozen=True):
+    """`email`: of the user whose session begins."""
+
+    target_public_key: ShortText
+    email: ShortText
+    api_key_name: Label | None = None
+    expiration_seconds: ShortText | None = None
+
+
+class _ByEmail(CreateReadWriteSessionIntentV2, frozen=True):
+    email: ShortText = ""
+
+
+class CreateReadWriteSessionResultV2(Wire, frozen=True):
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    api_key_id: str
+    credential_bundle: str
+
+
+def _from_v1(intent: CreateReadWriteSessionIntent) -> CreateReadWriteSessionIntentV2:
+    return _ByEmail(
+        target_public_key=intent.target_public_key,
+        api_key_name=intent.api_key_name,
+        expiration_seconds=intent.expiration_seconds,
+        email=intent.email,
+    )
+
+
+def _owner(intent: CreateReadWriteSessionIntentV2) -> str:
+    if isinstance(intent, _ByEmail):
+        return "unknown: named by an e-mail address"
+    return intent.user_id or THE_SUBMITTER
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    owner=_owner,
+    accepts=(
+        older("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION", _from_v1, result_key="createReadWriteSessionResult"),
+    ),
+    before_session=True,
+)
+async def create_read_write_session(
+    execution: Execution, intent: CreateReadWriteSessionIntentV2
+) -> Outcome[CreateReadWriteSessionResultV2]:
+    """Begin a session of a user, by a new key that only the holder of the target key can read."""
+    organization = execution.organization
+    if isinstance(intent, _ByEmail):
+        user = user_with_email(list(organization.users.values()), intent.email)
+        if user is None:
+            raise NotFound(
+                f"unable to find a user with this e-mail address in organization {organization.id} "
+                "(field `parameters.email`)"
+            )
+    else:
+        user = user_named(organization, intent.user_id or execution.submitter_id)
+    session = await begin_bundle_session(
+        execution,
+        user,
+        CredentialType.READ_WRITE_SESSION_KEY_P256,
+        default_name="Read Write Session",
+        target_public_key=intent.target_public_key,
+        api_key_name=intent.api_key_name,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+    )
+    return Outcome(
+        result=CreateReadWriteSessionResultV2(
+            organization_id=organization.id,
+            organization_name=organization.profile.name,
+            user_id=user.user_id,
+            username=user.user_name,
+            api_key_id=session.api_key.api_key_id,
+            credential_bundle=session.bundle,
+        ),
+        changes=(session.change,),
+    )
