@@ -99,6 +99,18 @@ TRANSACTION = {
     "type": "TRANSACTION_TYPE_ETHEREUM",
 }
 
+
+def oauth_login_params(record_ids: RecordIds) -> dict[str, Any]:
+    public_key = generate_api_key().public_key
+    return {
+        "oidcToken": record_ids.token(public_key),
+        "publicKey": public_key,
+        "expirationSeconds": "60",
+        "invalidateExisting": False,
+        "sessionProfileId": record_ids.fresh("session_profile"),
+    }
+
+
 QUERIES: dict[str, Make] = {
     "get_active_policies": lambda f: {},
     "list_policy_warnings": lambda f: {},
@@ -198,6 +210,15 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
+    "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION": lambda f: {},
+    "ACTIVITY_TYPE_OAUTH": lambda f: {
+        "oidcToken": f.token(TARGET_PUBLIC_KEY),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "apiKeyName": unique("session"),
+        "expirationSeconds": "60",
+        "invalidateExisting": False,
+    },
+    "ACTIVITY_TYPE_OAUTH_LOGIN": lambda f: oauth_login_params(f),
     "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2": lambda f: {
         "targetPublicKey": TARGET_PUBLIC_KEY,
         "userId": f.user_id,

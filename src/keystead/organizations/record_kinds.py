@@ -21,6 +21,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
@@ -68,6 +69,7 @@ KINDS = (
     Invitations,
     ImportTargets,
     SessionProfiles,
+    ReadOnlySessions,
     AuthProxies,
 )
 """Every record kind. A new one is added here, and nowhere else."""
