@@ -21,6 +21,9 @@ from keystead.stamps.signing import ApiKeyPair
 RECORDS_MAX = 1_000_000
 """The server's limits are 1,000 contract interfaces and 10,000 wallets per organization. A run creates more."""
 
+INTERFACE_BYTES_MAX = 10_000_000_000
+"""The same for the bytes of their texts."""
+
 
 class Installation(msgspec.Struct, frozen=True):
     """`settings` are what its server is started with; its organizations are known by what made them."""
@@ -49,6 +52,7 @@ def new_installation(
         "KEYSTEAD_MASTER_KEY_FILE": str(folder / "master.key"),
         "KEYSTEAD_LIMIT_CONTRACT_INTERFACES": str(RECORDS_MAX),
         "KEYSTEAD_LIMIT_WALLETS": str(RECORDS_MAX),
+        "KEYSTEAD_LIMIT_CONTRACT_INTERFACE_BYTES": str(INTERFACE_BYTES_MAX),
     }
     made = subprocess.run(
         [KEYSTEAD, "init", "--organization-name", "Bench", "--credentials", credentials],

@@ -13,6 +13,7 @@ import httpx
 import msgspec
 import pytest
 
+from keystead.api.enums import OtpType
 from keystead.api.identifiers import new_id
 from keystead.pipeline.ports import Sealed
 from keystead.sessions.key_binding import nonce_of
@@ -54,7 +55,7 @@ class Place:
         token = VerificationToken(
             id=new_id(),
             organization_id=self.parent.organization_id,
-            otp_type="OTP_TYPE_EMAIL",
+            otp_type=OtpType.EMAIL,
             contact=self.email,
             expires_at_ms=now_ms() + 60_000,
             public_key=public_key,
@@ -114,7 +115,7 @@ def test_an_attested_stamp_logs_in(scheme: str, place: Place) -> None:
 
 def test_a_phone_number_and_a_token_of_the_sub_organization_log_in(place: Place) -> None:
     for members in (
-        {"otp_type": "OTP_TYPE_SMS", "contact": "+1 (415) 555-0177"},
+        {"otp_type": OtpType.SMS, "contact": "+1 (415) 555-0177"},
         {"contact": place.email.upper(), "organization_id": place.user.organization_id},
     ):
         key = generate_api_key()
@@ -339,7 +340,7 @@ def test_every_method_proves_its_step(place: Place) -> None:
 
     email, number = (
         careful.verification_token(key.public_key, otp_type=otp_type, contact=contact)
-        for otp_type, contact in (("OTP_TYPE_EMAIL", careful.email), ("OTP_TYPE_SMS", careful.phone_number))
+        for otp_type, contact in ((OtpType.EMAIL, careful.email), (OtpType.SMS, careful.phone_number))
     )
     stamps: dict[str, Stamp] = {
         "OAUTH": by_token("OIDC", careful.id_token(key.public_key)),

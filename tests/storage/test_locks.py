@@ -1,6 +1,6 @@
-"""The lock of an organization on PostgreSQL: no other process changes it, and nobody waits for ever.
+"""The lock of an organization: no other process changes it meanwhile, and nobody waits for ever.
 
-On SQLite, where one process serves, a lock only collects commits: the tests that run on both databases say so.
+On SQLite, where one process serves, the lock is of the whole file.
 """
 
 from __future__ import annotations
@@ -324,9 +324,7 @@ asyncio.run(run(*sys.argv[1:]))
 """
 
 
-def test_a_process_that_is_killed_unlocks(new_postgres: MakeDatabase) -> None:
-    database = new_postgres()
-
+def test_a_process_that_is_killed_unlocks(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
             history = await new_history(store)

@@ -21,12 +21,9 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "email_auth",
-            "init_otp",
-            "init_otp_auth",
             "oauth2_authenticate",
             "otp_auth",
             "otp_login",
-            "verify_otp",
         ),
         _LOG_IN,
     ),

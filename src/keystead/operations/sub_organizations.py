@@ -113,7 +113,11 @@ async def create_sub_organization(
         )
         for user in intent.root_users
     ]
-    users, changes = added_users(replace(execution, organization=organization), requested, _FIELD, by_parent=True)
+    # An authentication proxy passes on what anybody claims, so it vouches for nothing.
+    is_proxied = execution.submitter_id in parent.auth_proxies
+    users, changes = added_users(
+        replace(execution, organization=organization), requested, _FIELD, by_parent=not is_proxied
+    )
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)

@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import decoder
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, NotFound, Unauthenticated
 from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
@@ -158,7 +158,7 @@ def _verified_contact(stamp: AttestedStamp, verifiers: Verifiers) -> VerifiedCon
             "could not verify attested stamp: the verification token was issued for another public key"
         )
     return VerifiedContact(
-        type=CredentialType.EMAIL_OTP if token.otp_type == "OTP_TYPE_EMAIL" else CredentialType.SMS_OTP,
+        type=CredentialType.EMAIL_OTP if token.otp_type is OtpType.EMAIL else CredentialType.SMS_OTP,
         contact=token.contact,
         organization_id=token.organization_id,
     )

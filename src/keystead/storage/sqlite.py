@@ -25,7 +25,8 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
 from keystead.storage.errors import NotMigrated, unavailable
-from keystead.storage.pending import LockRequest, Settled
+from keystead.storage.file_lock import FileLock
+from keystead.storage.pending import LOCK_S, LockRequest, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
@@ -42,7 +43,9 @@ class SqliteStore(DatabaseStore):
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._versions: dict[str, Version] = {}
-        self._writer = SqliteWriter(DatabaseFile(path, lock_wait_s=lock_wait_s), statements, self._forget)
+        self._contention_lock = FileLock(path)
+        writing = DatabaseFile(path, lock_wait_s=lock_wait_s)
+        self._writer = SqliteWriter(writing, self._contention_lock, statements, self._forget)
         self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
@@ -86,7 +89,6 @@ class SqliteStore(DatabaseStore):
         super()._settle(settled)
 
     def _request_lock(self, organization_id: str) -> LockRequest:
-        """Nothing is locked: one process serves a file, and others write to it for moments only."""
         request = LockRequest(organization_id)
         task = asyncio.create_task(self._serve_lock(request))
         self._locks.add(task)
@@ -95,11 +97,15 @@ class SqliteStore(DatabaseStore):
 
     async def _serve_lock(self, request: LockRequest) -> None:
         try:
-            request.grant(await self.version(request.organization_id))
+            async with self._contention_lock.held(LOCK_S):
+                request.grant(await self.version(request.organization_id))
+                commits = await request.released
+                for pending in commits:
+                    self._group_commit.add(pending)
+                if commits:
+                    await asyncio.wait([pending.future for pending in commits])
         except ServiceError as error:
             request.fail(error)
-        for pending in await request.released:
-            self._group_commit.add(pending)
 
     async def ready(self) -> None:
         """Raises Unavailable unless the file is there and can be read."""

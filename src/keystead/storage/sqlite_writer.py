@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from keystead.pipeline.store import CommitOutcome
 from keystead.storage.batch import Batch
 from keystead.storage.errors import already_there, unwritten
+from keystead.storage.file_lock import FileLock
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements, Statement
 from keystead.storage.write_set import IF_SKIPPED, Row, Swap
@@ -27,8 +28,11 @@ from keystead.storage.write_set import IF_SKIPPED, Row, Swap
 class SqliteWriter:
     """`lost` is called on the event loop after the connection had to be closed."""
 
-    def __init__(self, file: DatabaseFile, statements: SqliteStatements, lost: Callable[[], None]) -> None:
+    def __init__(
+        self, file: DatabaseFile, lock: FileLock, statements: SqliteStatements, lost: Callable[[], None]
+    ) -> None:
         self._file = file
+        self._lock = lock
         self._statements = statements
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -57,6 +61,8 @@ class SqliteWriter:
             return unwritten(error)
 
     def _transact(self, batch: Batch) -> CommitOutcome:
+        if batch.version_swaps and self._lock.is_held_by_another_process():
+            return CommitOutcome.CONFLICT  # else the other process, which has lost a race before, would lose again
         connection = self._connected()
         self._file.begin(connection)
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, ClassVar, Final, TypeAlias, assert_never
 
 import msgspec
 
@@ -40,7 +40,13 @@ class NotDecodable(ValueError):
     """The arguments are not an encoding of the types, or would be read too often."""
 
 
+# `static_bytes` of a type: how many bytes a value has where it stands; None for a type whose values are behind a
+# pointer.
+
+
 class Integer(msgspec.Struct, frozen=True):
+    static_bytes: ClassVar[int] = WORD
+
     bits: int
     signed: bool
 
@@ -48,29 +54,33 @@ class Integer(msgspec.Struct, frozen=True):
 class Fixed(msgspec.Struct, frozen=True):
     """A fixed-point number: an integer of so many bits, divided by ten to the power of `places`."""
 
+    static_bytes: ClassVar[int] = WORD
+
     bits: int
     signed: bool
     places: int
 
 
 class Bool(msgspec.Struct, frozen=True):
-    pass
+    static_bytes: ClassVar[int] = WORD
 
 
 class Address(msgspec.Struct, frozen=True):
-    pass
+    static_bytes: ClassVar[int] = WORD
 
 
 class FixedBytes(msgspec.Struct, frozen=True):
+    static_bytes: ClassVar[int] = WORD
+
     size: int
 
 
 class Bytes(msgspec.Struct, frozen=True):
-    pass
+    static_bytes: ClassVar[None] = None
 
 
 class String(msgspec.Struct, frozen=True):
-    pass
+    static_bytes: ClassVar[None] = None
 
 
 class Array(msgspec.Struct, frozen=True):
@@ -89,22 +99,9 @@ class Tuple(msgspec.Struct, frozen=True):
 AbiType: TypeAlias = "Integer | Fixed | Bool | Address | FixedBytes | Bytes | String | Array | Tuple"
 
 
-def static_bytes(kind: AbiType) -> int | None:
-    """How many bytes a value has where it stands; None for a type whose values are behind a pointer."""
-    match kind:
-        case Integer() | Fixed() | Bool() | Address() | FixedBytes():
-            return WORD
-        case Bytes() | String():
-            return None
-        case Array() | Tuple():
-            return kind.static_bytes
-        case _:
-            assert_never(kind)
-
-
 def _head_bytes(kind: AbiType) -> int:
-    size = static_bytes(kind)
-    return WORD if size is None else size
+    """How many bytes a value has in the head of its tuple: its own, or those of its pointer."""
+    return WORD if kind.static_bytes is None else kind.static_bytes
 
 
 _NAMED: Final[Mapping[str, AbiType]] = {
@@ -153,16 +150,19 @@ def array_of(item: AbiType, size: int | None) -> Array:
     if size is None:
         return Array(item, None, None)
     _require_possible(size * _head_bytes(item))
-    inline = static_bytes(item)
-    return Array(item, size, None if inline is None else size * inline)
+    return Array(item, size, None if item.static_bytes is None else size * item.static_bytes)
 
 
 def tuple_of(members: Sequence[AbiType]) -> Tuple:
     """Raises NotAbiType for a size that no calldata can hold."""
-    _require_possible(sum(map(_head_bytes, members)))
-    sizes = [static_bytes(member) for member in members]
-    inline = [size for size in sizes if size is not None]
-    return Tuple(tuple(members), sum(inline) if len(inline) == len(sizes) else None)
+    head_bytes, is_static = 0, True
+    for member in members:
+        size = member.static_bytes
+        if size is None:
+            size, is_static = WORD, False
+        head_bytes += size
+    _require_possible(head_bytes)
+    return Tuple(tuple(members), head_bytes if is_static else None)
 
 
 def _require_possible(size: int) -> None:
@@ -243,7 +243,7 @@ class _Decoder:
         head_end = begin + sum(map(_head_bytes, kinds))
         values, at = [], begin
         for kind in kinds:
-            size = static_bytes(kind)
+            size = kind.static_bytes
             if size is None:
                 place = begin + self._number(at)
                 if place < head_end:
