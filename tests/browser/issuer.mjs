@@ -28,10 +28,11 @@ export async function startIssuer(issuer, key, redirectUri) {
   return () => server.close();
 }
 
-/** Log in at the provider as `name`, which has shown its forms. */
+/** Log in at the provider, which has shown its forms, as `name`. Ends on the page that people come back to. */
 export async function logInAs(page, name) {
   await page.locator("input[name=login]").fill(name);
   await page.locator("input[name=password]").fill("any");
-  await Promise.all([page.waitForNavigation(), page.locator("button[type=submit]").click()]);
-  await Promise.all([page.waitForNavigation(), page.locator("button[type=submit]").click()]); // consent
+  await page.locator("::-p-xpath(//button[contains(., 'Sign-in')])").click();
+  await page.locator("::-p-xpath(//button[contains(., 'Continue')])").click(); // consent
+  await page.waitForFunction("window.connect");
 }
