@@ -102,6 +102,14 @@ def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict
     return parameters
 
 
+def oauth2_credential(encrypted_client_secret: str) -> dict[str, Any]:
+    return {
+        "provider": "OAUTH2_PROVIDER_X",
+        "clientId": unique("client"),
+        "encryptedClientSecret": encrypted_client_secret,
+    }
+
+
 Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
@@ -146,6 +154,8 @@ QUERIES: dict[str, Make] = {
         "paginationOptions": PAGES,
     },
     "list_auth_proxy_configs": lambda f: {},
+    "get_oauth2_credential": lambda f: {"oauth2CredentialId": f.fresh("oauth2_credential")},
+    "list_oauth2_credentials": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
@@ -297,6 +307,20 @@ SUBMISSIONS: dict[str, Make] = {
         "otpLength": 6,
         "verificationTokenRequiredForGetAccountPii": True,
         "socialLinkingClientIds": ["client-of-the-tests"],
+    },
+    "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL": lambda f: oauth2_credential(f.fresh("client_secret")),
+    "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL": lambda f: {"oauth2CredentialId": f.fresh("oauth2_credential")},
+    "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL": lambda f: {
+        "oauth2CredentialId": f.fresh("oauth2_credential"),
+        **oauth2_credential(f.fresh("client_secret")),
+    },
+    "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE": lambda f: {
+        "oauth2CredentialId": f.fresh("oauth2_credential"),
+        "authCode": unique("code"),
+        "redirectUri": "https://app.example/",
+        "codeVerifier": "verifier",
+        "nonce": "ab" * 32,
+        "bearerTokenTargetPublicKey": TARGET_PUBLIC_KEY,
     },
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},

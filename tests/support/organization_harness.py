@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from keystead.api import records
-from keystead.api.enums import AddressFormat, CredentialType, Curve, MnemonicLanguage, TagType
+from keystead.api.enums import AddressFormat, CredentialType, Curve, MnemonicLanguage, Oauth2Provider, TagType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, AppProof, Authenticator, Credential, Tag, Timestamp, User
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -36,6 +36,7 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import (
     AccountRequest,
+    AuthorizationCode,
     AuthProxyKey,
     BundleSigner,
     ClientMessage,
@@ -48,12 +49,14 @@ from keystead.pipeline.ports import (
     NewOtpTarget,
     NewPrivateKey,
     NewWallet,
+    OAuth2Person,
     OtpAttempt,
     PublicInstallationKey,
     Sealed,
     SigningKey,
 )
 from keystead.pipeline.requests import Liveness, read_submission
+from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
 from tests.support.issuers import ISSUER
@@ -188,6 +191,14 @@ class FakeSigner:
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())
 
+    async def open_client_secret(self, envelope: bytes) -> bytes:
+        return envelope
+
+    async def sign_oauth_token(
+        self, *, claims: OauthTokenClaims, bearer_token: bytes | None, target: bytes | None
+    ) -> str:
+        return f"token about {claims.subject}"
+
     async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
         return AuthProxyKey(Sealed("data", proxy_id.encode()), "02" + hashlib.sha256(proxy_id.encode()).hexdigest())
 
@@ -274,6 +285,15 @@ class FakeSigner:
         return tuple(AppProof(scheme="", public_key="", proof_payload=one, signature="") for one in payloads)
 
 
+class FakeProviders:
+    """Knows whoever the code names. Implements `pipeline.ports.OAuth2`."""
+
+    own_issuer = "https://own.example"
+
+    async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
+        return OAuth2Person(f"{provider}:{code.code}", "bearer")
+
+
 def public_key(label: str) -> str:
     """A well-formed P-256 key without a private half."""
     return "02" + hashlib.sha256(label.encode()).hexdigest()
@@ -326,6 +346,7 @@ class OrganizationHarness:
             Environment(
                 store=store,
                 signer=signer,
+                oauth2=FakeProviders(),
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,

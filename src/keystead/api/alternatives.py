@@ -23,7 +23,6 @@ _ALTERNATIVES: Mapping[str, str] = {
             "create_read_only_session",
             "email_auth",
             "oauth",
-            "oauth2_authenticate",
             "oauth_login",
             "otp_auth",
             "otp_login",

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.decoding import Decoder, Label, decoder
-from keystead.api.enums import AuthMethod
-from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.api.enums import AuthMethod, Oauth2Provider
+from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
     ApiKeyParamsV2,
@@ -342,6 +342,43 @@ async def oauth_login(call: ProxyCall, request: OauthLoginRequest) -> SessionRes
     )
     made = await call.submit("ACTIVITY_TYPE_OAUTH_LOGIN", parameters, organization_id=request.organization_id)
     return SessionResponse(session=made.result["session"])
+
+
+class Oauth2AuthenticateRequest(RequestStruct, frozen=True):
+    provider: Oauth2Provider
+    auth_code: ShortText
+    redirect_uri: ShortText
+    code_verifier: ShortText
+    nonce: ShortText
+    client_id: ShortText
+
+
+class Oauth2AuthenticateResponse(Wire, frozen=True):
+    oidc_token: str
+
+
+@_endpoint("oauth2_authenticate", Oauth2AuthenticateRequest)
+async def oauth2_authenticate(call: ProxyCall, request: Oauth2AuthenticateRequest) -> Oauth2AuthenticateResponse:
+    _check_oauth_allowed(call.settings)
+    credential = next(
+        (
+            one
+            for one in call.organization.oauth2_credentials.in_order()
+            if (one.provider, one.client_id) == (request.provider, request.client_id)
+        ),
+        None,
+    )
+    if credential is None:
+        raise NotFound(f"field `clientId`: no OAuth 2.0 credential of {request.provider} here has this client id")
+    parameters = {
+        "oauth2CredentialId": credential.oauth2_credential_id,
+        "authCode": request.auth_code,
+        "redirectUri": request.redirect_uri,
+        "codeVerifier": request.code_verifier,
+        "nonce": request.nonce,
+    }
+    made = await call.submit("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", parameters)
+    return Oauth2AuthenticateResponse(oidc_token=made.result["oidcToken"])
 
 
 # Sign-ups.
