@@ -18,7 +18,7 @@ NONCE = nonce_of("02" + "ab" * 32)
 
 
 def installation_key(caller: Caller, name: str) -> bytes:
-    keys = answered(caller.http.get("/installation-keys"))["installationKeys"]
+    keys = answered(caller.http.get("/installation-keys"))["keys"]
     return bytes.fromhex(next(key["publicKey"] for key in keys if key["name"] == name))
 
 

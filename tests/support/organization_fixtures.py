@@ -178,7 +178,7 @@ class _Fresh:
         return str(self._root.result("enable_auth_proxy", {})["userId"])
 
     def _client_secret(self) -> str:
-        keys = self._root.http.get("/installation-keys").json()["installationKeys"]
+        keys = self._root.http.get("/installation-keys").json()["keys"]
         (key,) = [key for key in keys if key["name"] == "client_secret_key"]
         return bundles.client_secret(SECRET.encode(), bytes.fromhex(key["publicKey"]))
 

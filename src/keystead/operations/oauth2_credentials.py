@@ -6,6 +6,7 @@ Not here: asking a provider (`identities.oauth2`), what a login does with the to
 
 from __future__ import annotations
 
+import re
 from binascii import unhexlify
 from typing import Annotated
 
@@ -29,7 +30,9 @@ from keystead.sessions.oauth_tokens import OauthTokenClaims
 TOKEN_LASTS_S = 900
 """How long a token about a person lasts, in seconds: it is used at once."""
 
-EncryptedSecret = Annotated[str, Meta(max_length=8192, pattern="^[0-9a-fA-F]*$")]
+_NONCE = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+EncryptedSecret = Annotated[str, Meta(max_length=8192, pattern=NO_CONTROLS)]
 ClientId = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
 
 
@@ -132,7 +135,7 @@ class Oauth2AuthenticateIntent(RequestStruct, frozen=True):
     auth_code: ShortText
     redirect_uri: Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
     code_verifier: ShortText
-    nonce: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    nonce: ShortText
     bearer_token_target_public_key: ShortText | None = None
 
 
@@ -150,6 +153,11 @@ async def oauth2_authenticate(
 ) -> Outcome[Oauth2AuthenticateResult]:
     """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
     credential, issuers = execution.context, execution.oauth2
+    if _NONCE.fullmatch(intent.nonce) is None:
+        raise InvalidRequest(
+            "invalid request body: field `parameters.nonce`: expected SHA-256 of the public key's text, as 64 "
+            "hex digits in lower case"
+        )
     target = None
     if intent.bearer_token_target_public_key:
         target = read_target(intent.bearer_token_target_public_key, "parameters.bearerTokenTargetPublicKey")
