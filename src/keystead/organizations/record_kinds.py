@@ -22,6 +22,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
@@ -71,6 +72,7 @@ KINDS = (
     ImportTargets,
     VerifiedContactsMap,
     SessionProfiles,
+    ReadOnlySessions,
     AuthProxies,
     Oauth2Credentials,
 )
