@@ -41,9 +41,33 @@ def test_the_configuration_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+    for path, _, heading in (target.partition("#") for target in re.findall(r"\]\(([^)]+)\)", page.read_text())):
+        if ":" in path:
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        if heading:
+            assert heading in _headings(target), f"{path}#{heading}"
+
+
+def _headings(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 _-]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_tests_of_attacks_exist() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    rows = re.findall(r"^\| .* \|$", page[page.index("## What was attacked") :], re.MULTILINE)
+    missing = []
+    for row in rows:
+        module = ""
+        for path, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(\w+))?`", row):
+            module = path or module
+            if module and (not (ROOT / module).exists() or (name and name not in (ROOT / module).read_text())):
+                missing.append(f"{module}::{name}")
+    assert len(rows) > 40
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

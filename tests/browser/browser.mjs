@@ -4,16 +4,15 @@ import { createServer } from "node:http";
 import chromium from "@sparticuz/chromium";
 import puppeteer from "puppeteer-core";
 
-const HERE = new URL("./page/", import.meta.url);
 const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
 
-/** Serves the page on localhost, which browsers treat as a secure place. `scripts` maps paths to JavaScript. */
-export async function servePage(scripts, page = "index.html") {
-  const html = await readFile(new URL(page, HERE));
+/** Serves page/index.html with this script on localhost, which browsers treat as a secure place. */
+export async function servePage(script) {
+  const html = await readFile(new URL("./page/index.html", import.meta.url));
   const server = createServer((request, response) => {
-    const script = scripts[request.url];
-    response.setHeader("content-type", script ? "text/javascript" : "text/html");
-    response.end(script ?? html);
+    const isScript = request.url === "/page.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : html);
   });
   await new Promise((resolve) => server.listen(0, "localhost", resolve));
   return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
@@ -27,8 +26,8 @@ export async function launch() {
   });
 }
 
-/** A page in a fresh profile, with a virtual authenticator that says yes to everything. */
-export async function openPage(browser, url) {
+/** A page in a fresh profile, with a virtual authenticator that says yes to everything. `server`: for `window.server`. */
+export async function openPage(browser, url, server) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   const devtools = await page.createCDPSession();
@@ -45,7 +44,10 @@ export async function openPage(browser, url) {
   });
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
-  await page.goto(url);
-  await page.waitForFunction("window.kits !== undefined");
-  return { page, problems, close: () => context.close() };
+  const refusals = [];
+  const told = async (answer) => `${answer.url()} ${answer.status()} ${await answer.text().catch(String)}`;
+  page.on("response", (answer) => answer.status() >= 400 && refusals.push(told(answer)));
+  await page.evaluateOnNewDocument((server) => Object.assign(window, { server }), server);
+  await page.goto(url, { waitUntil: "load" });
+  return { page, problems, refusals, close: () => context.close() };
 }

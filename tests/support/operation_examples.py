@@ -12,9 +12,12 @@ from typing import Any
 
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
+from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, api_key_params, unique
+from tests.support.example_codes import full_params, older_params
+from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
     contacts,
@@ -43,7 +46,6 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
-    session_profile_params,
 )
 from tests.support.passkeys import SoftPasskey
 
@@ -90,6 +92,16 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     }
 
 
+def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
+    otp_id, _, attempt = record_ids.fresh("encrypted_otp").partition(" ")
+    return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
+
+
+def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
+    record_ids.fresh("otp_feature")
+    return parameters
+
+
 Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
@@ -98,6 +110,7 @@ TRANSACTION = {
     "unsignedTransaction": "02e40109018504a817c8008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0",
     "type": "TRANSACTION_TYPE_ETHEREUM",
 }
+
 
 QUERIES: dict[str, Make] = {
     "get_active_policies": lambda f: {},
@@ -128,6 +141,11 @@ QUERIES: dict[str, Make] = {
         "filterByType": ["ACTIVITY_TYPE_CREATE_WALLET"],
         "paginationOptions": PAGES,
     },
+    "list_email_events": lambda f: {
+        "email": "ada@example.com",
+        "eventType": "Send",
+        "paginationOptions": PAGES,
+    },
     "list_auth_proxy_configs": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
@@ -156,6 +174,7 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 """Queries whose answer is always 404."""
 
 SUBMISSIONS: dict[str, Make] = {
+    **SESSIONS,
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
         "apiOnlyUsers": [
             {
@@ -198,28 +217,6 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
-    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2": lambda f: {
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "userId": f.user_id,
-        "apiKeyName": unique("session"),
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-    },
-    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION": lambda f: {
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "email": f.fresh("email"),
-        "apiKeyName": unique("session"),
-        "expirationSeconds": "60",
-    },
-    "ACTIVITY_TYPE_CREATE_SESSION_PROFILE": lambda f: session_profile_params(
-        expirationSeconds="60", notes="for tests"
-    ),
-    "ACTIVITY_TYPE_STAMP_LOGIN": lambda f: {
-        "publicKey": generate_api_key().public_key,
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-        "sessionProfileId": f.fresh("session_profile"),
-    },
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),
@@ -371,6 +368,21 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_INIT_OTP_V3": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP_V2": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP": lambda f: older_params(),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V3": lambda f: _with_otp_feature(f, full_params()),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V2": lambda f: _with_otp_feature(f, older_params("expirationSeconds")),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
+        f, older_params("expirationSeconds", "otpLength", "alphanumeric")
+    ),
+    "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
+    "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
+        "otpId": f.fresh("plain_otp"),
+        "otpCode": SANDBOX_CODE,
+        "expirationSeconds": "60",
+        "publicKey": TARGET_PUBLIC_KEY,
+    },
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},

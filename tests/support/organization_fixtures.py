@@ -13,9 +13,11 @@ from typing import Any
 
 from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
+from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
+from tests.support.example_codes import encrypted_sandbox_code, sandbox_code
 from tests.support.issuers import ISSUER
 from tests.support.passkeys import SoftPasskey
 
@@ -44,6 +46,7 @@ SOLANA_ACCOUNT = {
     "addressFormat": "ADDRESS_FORMAT_SOLANA",
 }
 FEATURE = "FEATURE_NAME_WEBHOOK"
+OTP_FEATURE = "FEATURE_NAME_OTP_EMAIL_AUTH"
 """One that changes nothing else."""
 
 
@@ -71,6 +74,11 @@ class RecordIds:
     contract_interface_id: str
     activity_id: str
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
+
+    def token(self, public_key: str) -> str:
+        """An ID token of the holder's identity for a login by this key."""
+        subject = self.fresh("subject")
+        return ISSUER.token(now_ms() // 1000, sub=subject, nonce=nonce_of(public_key))
 
 
 _IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name != "fresh"}
@@ -146,6 +154,15 @@ class _Fresh:
     def _session_profile(self) -> str:
         return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
 
+    def _subject(self) -> str:
+        """Of an identity that a new user has."""
+        subject = unique("subject")
+        token = ISSUER.token(now_ms() // 1000, sub=subject)
+        provider = {"providerName": unique("provider"), "oidcToken": token}
+        parameters = {"userId": self._user(), "oauthProviders": [provider]}
+        self._root.submitted("create_oauth_providers", parameters)
+        return subject
+
     def _email(self) -> str:
         email = f"{secrets.token_hex(8)}@example.com"
         self._root.new_user(userEmail=email)
@@ -203,6 +220,20 @@ class _Fresh:
         begun = self._root.result(init, {"userId": self._root.user_id})
         content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
         return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
+
+    def _encrypted_otp(self) -> str:
+        return encrypted_sandbox_code(self._root)
+
+    def _plain_otp(self) -> str:
+        return sandbox_code(self._root, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V2")
+
+    def _auth_otp(self) -> str:
+        self._otp_feature()
+        return sandbox_code(self._root, "init_otp_auth", "ACTIVITY_TYPE_INIT_OTP_AUTH_V3")
+
+    def _otp_feature(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": OTP_FEATURE})
+        return OTP_FEATURE
 
     def _feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})

@@ -20,16 +20,10 @@ _LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this
 _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "create_read_only_session",
             "email_auth",
-            "init_otp",
-            "init_otp_auth",
-            "oauth",
             "oauth2_authenticate",
-            "oauth_login",
             "otp_auth",
             "otp_login",
-            "verify_otp",
         ),
         _LOG_IN,
     ),

@@ -37,6 +37,10 @@ class CredentialType(StrEnum):
     READ_WRITE_SESSION_KEY_P256 = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
     OAUTH_KEY_P256 = "CREDENTIAL_TYPE_OAUTH_KEY_P256"
     LOGIN = "CREDENTIAL_TYPE_LOGIN"
+    # Of attested stamps. No record has them; the public schema has no words for them.
+    EMAIL_OTP = "CREDENTIAL_TYPE_EMAIL_OTP"
+    SMS_OTP = "CREDENTIAL_TYPE_SMS_OTP"
+    OAUTH = "CREDENTIAL_TYPE_OAUTH"
 
 
 class ApiKeyCurve(StrEnum):
@@ -51,6 +55,11 @@ class AuthenticatorTransport(StrEnum):
     NFC = "AUTHENTICATOR_TRANSPORT_NFC"
     USB = "AUTHENTICATOR_TRANSPORT_USB"
     HYBRID = "AUTHENTICATOR_TRANSPORT_HYBRID"
+
+
+class OtpType(StrEnum):
+    EMAIL = "OTP_TYPE_EMAIL"
+    SMS = "OTP_TYPE_SMS"
 
 
 class AuthenticationType(StrEnum):

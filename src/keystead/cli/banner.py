@@ -12,7 +12,13 @@ from keystead.stamps.signing import ApiKeyStamper
 
 
 def development_banner(
-    credentials: Credentials, data: Path, addresses: Sequence[str], signer: BundleSigner, *, seeded: bool
+    credentials: Credentials,
+    data: Path,
+    addresses: Sequence[str],
+    signer: BundleSigner,
+    auth_proxy_id: str,
+    *,
+    seeded: bool,
 ) -> str:
     """The banner. Its curl line stays valid: a query carries no time."""
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
@@ -30,6 +36,8 @@ Keystead {credentials.base_url}
                 {wallet}
   signs bundles {signer.signing_public_key}
   (composite)   {signer.composite_public_key}
+  auth proxy    {auth_proxy_id}
+                {credentials.base_url}/auth-proxy
   data          {data} (credentials in {data / "credentials.json"})
 
   WARNING  {warning}

@@ -65,7 +65,9 @@ def dev(
         async def show_banner(service: Service) -> None:
             addresses = await _first_addresses(service, credentials.organization_id)
             signer = await service.signer.bundle_signer()
-            print(development_banner(credentials, data, addresses, signer, seeded=bool(seed)), flush=True)
+            proxy_id = await _auth_proxy_id(service, credentials.organization_id)
+            banner = development_banner(credentials, data, addresses, signer, proxy_id, seeded=bool(seed))
+            print(banner, flush=True)
 
         try:
             serve_here(settings, sockets, when_open=show_banner)
@@ -88,6 +90,12 @@ def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
             "add --allow-remote if that is meant"
         )
     return (host,)
+
+
+async def _auth_proxy_id(service: Service, organization_id: str) -> str:
+    """The configuration of the organization's first authentication proxy."""
+    organization = await service.store.organization(organization_id)
+    return min(organization.auth_proxies, default="none") if organization is not None else "none"
 
 
 async def _first_addresses(service: Service, organization_id: str) -> list[str]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "reject": "votes:reject",
     "policy": "policies:app",
     "api-key": "api_keys:app",
+    "auth-proxy": "auth_proxies:app",
     "keys": "keys:app",
 }
 """Where each command is: module of this package, and function or group in it."""

@@ -26,6 +26,7 @@ ACTIVITY_TYPES = {
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
     "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
     "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    "create_read_only_session": "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION",
     "create_read_write_session": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
     "create_session_profile": "ACTIVITY_TYPE_CREATE_SESSION_PROFILE",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
@@ -58,6 +59,10 @@ ACTIVITY_TYPES = {
     "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
     "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
+    "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
+    "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
+    "oauth": "ACTIVITY_TYPE_OAUTH",
+    "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -78,6 +83,7 @@ ACTIVITY_TYPES = {
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
     "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
     "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
+    "verify_otp": "ACTIVITY_TYPE_VERIFY_OTP_V2",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -500,6 +506,26 @@ class Operations(Calls):
             {},
         )
 
+    def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
+            },
+        )
+
     def list_policies(
         self,
         *,
@@ -624,7 +650,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -910,6 +936,23 @@ class Operations(Calls):
             {
                 "privateKeys": private_keys,
             },
+        )
+
+    def create_read_only_session(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadOnlySessionSubmitted:
+        """Begin a session of the submitter that opens queries, and nothing else.
+
+        Nothing is asked: the session is the submitter's.
+        """
+        return self._submit(
+            shapes.CreateReadOnlySessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
         )
 
     def create_read_write_session(
@@ -1575,6 +1618,146 @@ class Operations(Calls):
             },
         )
 
+    def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    def oauth(
+        self,
+        *,
+        oidc_token: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthSubmitted:
+        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
+        """
+        return self._submit(
+            shapes.OauthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def oauth_login(
+        self,
+        *,
+        oidc_token: str,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthLoginSubmitted:
+        """Begin a session of the user whom an ID token proves.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
+        """
+        return self._submit(
+            shapes.OauthLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
     def reject_activity(
         self,
         *,
@@ -1945,7 +2128,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address.
+        """Change or remove a user's e-mail address; with a verification token it is verified.
 
         An empty address takes the address away.
         """
@@ -1988,7 +2171,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number.
+        """Change or remove a user's phone number; with a verification token it is verified.
 
         An empty number takes the number away.
         """
@@ -2061,6 +2244,32 @@ class Operations(Calls):
             {
                 "walletAccountId": wallet_account_id,
                 "name": name,
+            },
+        )
+
+    def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
             },
         )
 
@@ -2483,6 +2692,26 @@ class AsyncOperations(AsyncCalls):
             {},
         )
 
+    async def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return await self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
+            },
+        )
+
     async def list_policies(
         self,
         *,
@@ -2607,7 +2836,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -2893,6 +3122,23 @@ class AsyncOperations(AsyncCalls):
             {
                 "privateKeys": private_keys,
             },
+        )
+
+    async def create_read_only_session(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadOnlySessionSubmitted:
+        """Begin a session of the submitter that opens queries, and nothing else.
+
+        Nothing is asked: the session is the submitter's.
+        """
+        return await self._submit(
+            shapes.CreateReadOnlySessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
         )
 
     async def create_read_write_session(
@@ -3558,6 +3804,146 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return await self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    async def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return await self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    async def oauth(
+        self,
+        *,
+        oidc_token: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthSubmitted:
+        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
+        """
+        return await self._submit(
+            shapes.OauthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def oauth_login(
+        self,
+        *,
+        oidc_token: str,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthLoginSubmitted:
+        """Begin a session of the user whom an ID token proves.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
+        """
+        return await self._submit(
+            shapes.OauthLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
     async def reject_activity(
         self,
         *,
@@ -3928,7 +4314,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address.
+        """Change or remove a user's e-mail address; with a verification token it is verified.
 
         An empty address takes the address away.
         """
@@ -3971,7 +4357,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number.
+        """Change or remove a user's phone number; with a verification token it is verified.
 
         An empty number takes the number away.
         """
@@ -4044,5 +4430,31 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletAccountId": wallet_account_id,
                 "name": name,
+            },
+        )
+
+    async def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return await self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
             },
         )

@@ -26,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    OtpType,
     PathFormat,
     PayloadEncoding,
     SmartContractInterfaceType,
@@ -124,6 +125,8 @@ __all__ = [
     "CreatePrivateKeyTagSubmitted",
     "CreatePrivateKeysResultV2",
     "CreatePrivateKeysSubmitted",
+    "CreateReadOnlySessionResult",
+    "CreateReadOnlySessionSubmitted",
     "CreateReadWriteSessionResultV2",
     "CreateReadWriteSessionSubmitted",
     "CreateSessionProfileResult",
@@ -178,6 +181,9 @@ __all__ = [
     "DisableAuthProxySubmitted",
     "Effect",
     "EmailCustomization",
+    "EmailCustomizationParamsV2",
+    "EmailEvent",
+    "EmailEventDetails",
     "EnableAuthProxyResult",
     "EnableAuthProxySubmitted",
     "Evaluation",
@@ -219,11 +225,16 @@ __all__ = [
     "InitImportPrivateKeySubmitted",
     "InitImportWalletResult",
     "InitImportWalletSubmitted",
+    "InitOtpAuthResultV2",
+    "InitOtpAuthSubmitted",
+    "InitOtpResultV2",
+    "InitOtpSubmitted",
     "InvitationParams",
     "InvitationRecord",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
+    "ListEmailEventsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -238,10 +249,15 @@ __all__ = [
     "MfaPolicy",
     "MfaStatus",
     "MnemonicLanguage",
+    "OauthLoginResult",
+    "OauthLoginSubmitted",
     "OauthProvider",
     "OauthProviderParamsV2",
+    "OauthResult",
+    "OauthSubmitted",
     "OidcClaims",
     "OrganizationData",
+    "OtpType",
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
@@ -273,6 +289,7 @@ __all__ = [
     "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
     "SmsCustomization",
+    "SmsCustomizationParams",
     "StampLoginResult",
     "StampLoginSubmitted",
     "Status",
@@ -308,6 +325,8 @@ __all__ = [
     "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
+    "VerifyOtpResult",
+    "VerifyOtpSubmitted",
     "Vote",
     "VoteSelection",
     "Wallet",
@@ -508,6 +527,31 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
     auth_proxy_configs: tuple[AuthProxyConfig, ...]
 
 
+class EmailEventDetails(Wire, frozen=True):
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+
+    diagnostic_code: str | None = None
+    delivery_smtp_response: str | None = None
+
+
+class EmailEvent(Wire, frozen=True):
+    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+
+    id: str
+    organization_id: str
+    message_id: str
+    event_type: str
+    from_address: str
+    to_address: str
+    timestamp: str
+    created_at: str
+    details: EmailEventDetails
+
+
+class ListEmailEventsResponse(Wire, frozen=True):
+    email_events: tuple[EmailEvent, ...]
+
+
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
@@ -655,6 +699,17 @@ class CreatePrivateKeysResultV2(Wire, frozen=True):
     private_keys: tuple[PrivateKeyResult, ...]
 
 
+class CreateReadOnlySessionResult(Wire, frozen=True):
+    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    session: str
+    session_expiry: str
+
+
 class CreateReadWriteSessionResultV2(Wire, frozen=True):
     organization_id: str
     organization_name: str
@@ -690,6 +745,8 @@ class CreateWalletIntent(Wire, frozen=True):
 
 
 class ClientSignature(Wire, frozen=True):
+    """By the key that the verification token names. `signature`: r and s in hex, over SHA-256 of `message`."""
+
     public_key: str
     scheme: str
     message: str
@@ -851,6 +908,40 @@ class InitImportWalletResult(Wire, frozen=True):
     import_bundle: str
 
 
+class EmailCustomizationParamsV2(Wire, frozen=True):
+    """`template_id` and `template_variables` are for the operator's hook; our own texts have no variables."""
+
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class SmsCustomizationParams(Wire, frozen=True):
+    template: str | None = None
+
+
+class InitOtpResultV2(Wire, frozen=True):
+    """`otp_encryption_target_bundle`: JSON text, signed by the server: the key to encrypt the code to."""
+
+    otp_id: str
+    otp_encryption_target_bundle: str
+
+
+class InitOtpAuthResultV2(Wire, frozen=True):
+    otp_id: str
+
+
+class OauthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class OauthLoginResult(Wire, frozen=True):
+    session: str
+
+
 class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
@@ -960,6 +1051,12 @@ class UpdateWalletResult(Wire, frozen=True):
 
 class UpdateWalletAccountNameResult(Wire, frozen=True):
     wallet_account_id: str
+
+
+class VerifyOtpResult(Wire, frozen=True):
+    """`verification_token`: a JWT which proves that the contact got the code."""
+
+    verification_token: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -1103,6 +1200,39 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
     @property
     def private_keys(self) -> tuple[PrivateKeyResult, ...]:
         return self.result.private_keys
+
+
+class CreateReadOnlySessionSubmitted(Submitted[CreateReadOnlySessionResult]):
+    """Begin a session of the submitter that opens queries, and nothing else."""
+
+    operation = "create_read_only_session"
+    activity_type = "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION"
+    result_key = "createReadOnlySessionResult"
+    result_struct = CreateReadOnlySessionResult
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def username(self) -> str:
+        return self.result.username
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+    @property
+    def session_expiry(self) -> str:
+        return self.result.session_expiry
 
 
 class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
@@ -1581,6 +1711,70 @@ class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
         return self.result.import_bundle
 
 
+class InitOtpSubmitted(Submitted[InitOtpResultV2]):
+    """Send a one-time code to an e-mail address or a phone number."""
+
+    operation = "init_otp"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_V3"
+    result_key = "initOtpResultV2"
+    result_struct = InitOtpResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+    @property
+    def otp_encryption_target_bundle(self) -> str:
+        return self.result.otp_encryption_target_bundle
+
+
+class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
+    """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
+
+    operation = "init_otp_auth"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
+    result_key = "initOtpAuthResultV2"
+    result_struct = InitOtpAuthResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+
+class OauthSubmitted(Submitted[OauthResult]):
+    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+
+    operation = "oauth"
+    activity_type = "ACTIVITY_TYPE_OAUTH"
+    result_key = "oauthResult"
+    result_struct = OauthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class OauthLoginSubmitted(Submitted[OauthLoginResult]):
+    """Begin a session of the user whom an ID token proves."""
+
+    operation = "oauth_login"
+    activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
+    result_key = "oauthLoginResult"
+    result_struct = OauthLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
 
@@ -1768,7 +1962,7 @@ class UpdateUserSubmitted(Submitted[UpdateUserResult]):
 
 
 class UpdateUserEmailSubmitted(Submitted[UpdateUserEmailResult]):
-    """Change or remove a user's e-mail address."""
+    """Change or remove a user's e-mail address; with a verification token it is verified."""
 
     operation = "update_user_email"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_EMAIL"
@@ -1794,7 +1988,7 @@ class UpdateUserNameSubmitted(Submitted[UpdateUserNameResult]):
 
 
 class UpdateUserPhoneNumberSubmitted(Submitted[UpdateUserPhoneNumberResult]):
-    """Change or remove a user's phone number."""
+    """Change or remove a user's phone number; with a verification token it is verified."""
 
     operation = "update_user_phone_number"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER"
@@ -1843,3 +2037,16 @@ class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult])
     @property
     def wallet_account_id(self) -> str:
         return self.result.wallet_account_id
+
+
+class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):
+    """Exchange a one-time code for a verification token."""
+
+    operation = "verify_otp"
+    activity_type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
+    result_key = "verifyOtpResult"
+    result_struct = VerifyOtpResult
+
+    @property
+    def verification_token(self) -> str:
+        return self.result.verification_token

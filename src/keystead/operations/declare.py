@@ -28,8 +28,10 @@ from keystead.pipeline.activity import (
     IntentVersion,
     LoadContext,
     OidcTokens,
+    Outcome,
     Precondition,
     Resources,
+    UserLookup,
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.open_activities import OpenActivities
@@ -58,8 +60,7 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
     """An operation that reads.
 
     `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
-    `before_session`: clients send it before they have a session, so a user of a sub-organization may name the
-    parent organization, and attested stamps are accepted. `of_caller`: it reads the caller's own organization, also
+    `of_caller`: it reads the caller's own organization, also
     if the caller is a user of the parent of the organization that it names.
     """
 
@@ -67,7 +68,6 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
 
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool
-    before_session: bool
     of_caller: bool
     decoder: Decoder
 
@@ -132,6 +132,8 @@ def activity(
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
     before_session: bool = False,
+    by_parent: bool = False,
+    user_lookup: UserLookup | None = None,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
@@ -140,6 +142,8 @@ def activity(
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
+
+    It may yield a Refusal in place of the outcome.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
     Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
@@ -151,6 +155,7 @@ def activity(
     def declare(execute: Declared) -> Declared:
         execution, intent, outcome = _signature(execute)
         _check_signatures(execution, intent, load_context, resources)
+        outcome, *_ = [each for each in (outcome, *typing.get_args(outcome)) if _is_outcome(each)]
         (result,) = typing.get_args(outcome)
         current = IntentVersion(
             activity_type=activity_type,
@@ -176,6 +181,8 @@ def activity(
                 owner=owner,
                 vote=vote,
                 before_session=before_session,
+                by_parent=by_parent,
+                user_lookup=user_lookup,
                 load_context=load_context,
                 resources=resources,
                 precondition=precondition,
@@ -221,6 +228,11 @@ def _check_signatures(
         takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
         if takes != [Organization, intent, context]:
             raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
+
+
+def _is_outcome(hint: Any) -> bool:
+    """`Outcome[…]`; an execution may yield a Refusal beside it."""
+    return typing.get_origin(hint) is Outcome
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

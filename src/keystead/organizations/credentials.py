@@ -159,15 +159,15 @@ def new_authenticator(
     return authenticator, Passkey(authenticator_id=authenticator_id, rp_id_hash=registered.rp_id_hash)
 
 
-def with_authenticators(
-    held: Sequence[Authenticator], added: Sequence[Authenticator], limits: Limits
-) -> tuple[Authenticator, ...]:
-    """A user's passkeys after the addition. Raises LimitReached."""
-    if len(held) + len(added) > limits[AUTHENTICATORS]:
+def check_room_for_authenticators(held: int, adding: int, limits: Limits) -> None:
+    """Raise LimitReached if a user with `held` passkeys may not have so many more.
+
+    Checked before any is verified: an attestation takes up to a millisecond.
+    """
+    if held + adding > limits[AUTHENTICATORS]:
         raise LimitReached(
             f"user has exceeded maximum authenticators: {limits[AUTHENTICATORS]} are allowed per user"
         )
-    return (*held, *added)
 
 
 def check_credential_ids_free(organization: Organization, authenticators: Iterable[Authenticator]) -> None:
@@ -275,6 +275,15 @@ def check_identities_free(organization: Organization, providers: Iterable[OauthP
                 machine_code="OAUTH_PROVIDER_ALREADY_EXISTS",
             )
         taken.add(identity)
+
+
+def user_with_identity(organization: Organization, issuer: str, audience: str, subject: str) -> User | None:
+    """The user who has this OAuth identity: at most one has it (`check_identities_free`)."""
+    for user in organization.users.values():
+        for held in user.oauth_providers:
+            if (held.issuer, held.audience, held.subject) == (issuer, audience, subject):
+                return user
+    return None
 
 
 def looked_up_public_key(text: str) -> str:

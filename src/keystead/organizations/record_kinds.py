@@ -21,9 +21,11 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.verified_contacts import VerifiedContactsMap
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.limits import Limit
 from keystead.organizations.record_map import RecordMap
@@ -67,7 +69,9 @@ KINDS = (
     Policies,
     Invitations,
     ImportTargets,
+    VerifiedContactsMap,
     SessionProfiles,
+    ReadOnlySessions,
     AuthProxies,
 )
 """Every record kind. A new one is added here, and nowhere else."""

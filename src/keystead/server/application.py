@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import uuid_utils
@@ -27,10 +27,12 @@ from keystead.api.errors import (
 from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.operations import CATALOGUE, QueryOperation
+from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown
-from keystead.pipeline.activity import ActivityOperation
-from keystead.pipeline.requests import read_submission
+from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.requests import Submission, read_submission
+from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
+from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.cors import CorsPolicy
 from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
@@ -62,6 +64,7 @@ class Application:
         self._rate_limit = RateLimit(settings.rate_limit)
         self._failures = FailureLimit(settings.failures_per_address)
         self._cors = CorsPolicy.of(settings.cors_origins)
+        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy)
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
@@ -84,12 +87,14 @@ class Application:
             path=path[:200],
         )
         origin = dict(request.headers).get(b"origin")
+        # An authentication proxy's configuration names its origins, and a preflight does not say which one it is.
+        cors = CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
         headers: list[Header] = []
         close = is_logged = False
         try:
             if request.method == "OPTIONS" and request.refusal is None:
                 line.status, body = 204, b""
-                headers = self._cors.preflight(origin)
+                headers = cors.preflight(origin)
             else:
                 line.status, body = 200, await self._answer(path, request, line)
             is_logged = True
@@ -114,7 +119,7 @@ class Application:
             *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
             (b"x-request-id", line.request_id.encode()),
             *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
-            *self._cors.headers(origin),
+            *cors.headers(origin),
         ]
         if is_logged and self._settings.log_requests:
             line.level = "error" if line.status >= 500 else "info"
@@ -131,6 +136,8 @@ class Application:
     def _answer(self, path: str, request: HttpRequest, line: RequestLine) -> Awaitable[bytes]:
         if request.refusal is not None:
             raise request.refusal
+        if path.startswith(AUTH_PROXY):
+            return self._answer_auth_proxy(path, request, line)
         operation = CATALOGUE.at(path)
         if operation is None:
             return self._answer_elsewhere(path, request)
@@ -144,7 +151,7 @@ class Application:
 
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
-        proven = await prove(_stamps(request), body, service.store)
+        proven = await prove(_stamps(request), body, operation, service.verifiers)
         query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
         organization, caller = await reader(
@@ -171,17 +178,19 @@ class Application:
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
-        service, body = self._service, request.body
-        proven = await prove(_stamps(request), body, service.store)
+        activity, submission, reading = await self._submitted(operation, _stamps(request), request.body, line)
+        seen = await shown(reading, activity, submission)
+        return answer(ActivityResponse(activity=seen), self._form(request))
+
+    async def _submitted(
+        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
+    ) -> tuple[Activity, Submission, Reading]:
+        """The activity that a stamped body made or voted on, what was read of the body, what its sender may see."""
+        service = self._service
+        proven = await prove(stamps, body, operation, service.verifiers)
         submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
-        organization, caller = await submitter(
-            service.store,
-            line.organization_id,
-            proven,
-            service.clock.now_ms(),
-            before_session=operation.before_session,
-        )
+        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms())
         submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())
@@ -189,9 +198,17 @@ class Application:
         line.activity_id = activity.id
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
-        reading = service.reading(organization, caller)
-        seen = await shown(reading, activity, submission)
-        return answer(ActivityResponse(activity=seen), self._form(request))
+        return activity, submission, service.reading(organization, caller)
+
+    async def _submit_for_proxy(
+        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
+    ) -> Activity:
+        activity, _, _ = await self._submitted(operation, stamps, body, line)
+        return activity
+
+    async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
+        self._failures.check(request.limit_key, time.monotonic())
+        return answer(await self._auth_proxy.answer(path, request, line), Form.SDK)
 
     async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:

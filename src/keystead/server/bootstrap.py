@@ -20,10 +20,12 @@ from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.api.rendering import encode
 from keystead.chains.paths import comparison_form
+from keystead.operations.auth_proxies import new_auth_proxy
 from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
+from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxies, AuthProxySettings
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import user_lookups
@@ -70,7 +72,8 @@ async def bootstrap(
 ) -> Bootstrapped | None:
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
-    Mode "dev" adds the wallet "Development". `entropy(n)` gives n bytes and is the source of the server's own keys;
+    Mode "dev" adds the wallet "Development" and an authentication proxy that pages of any origin may call.
+    `entropy(n)` gives n bytes and is the source of the server's own keys;
     a seeded development server passes its own. Raises InvalidRequest for a malformed name, e-mail address or key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
@@ -105,6 +108,7 @@ async def bootstrap(
         data_key,
         user,
     ]
+    lookups = user_lookups(user)
     attachments: list[Attachment] = []
     accounts: list[WalletAccount] = []
     if mode == "dev":
@@ -131,11 +135,26 @@ async def bootstrap(
         records.append(wallet)
         attachments.append(SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic))
         attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
+        proxy_id = new_id()
+        proxy, proxy_user, policy = new_auth_proxy(
+            proxy_id,
+            new_id(),
+            new_id(),
+            await signer.new_auth_proxy_key(
+                organization_id=organization_id, data_key=data_key.sealed, proxy_id=proxy_id
+            ),
+            AuthProxySettings(
+                app_name=first.organization_name, allowed_origins=(ANY_ORIGIN,), otp_alphanumeric=False
+            ),
+            now,
+        )
+        records += [proxy, proxy_user, policy]
+        lookups |= user_lookups(proxy_user) | AuthProxies.lookups(proxy)
     organization = from_records(organization_id, Version(1, new_id()), records)
     written = await store.bootstrap(
         organization,
         attachments,
-        user_lookups(user),
+        lookups,
         {
             MODE: mode.encode(),
             **{name: encode(value) for name, value in signer.new_installation_keys().values().items()},

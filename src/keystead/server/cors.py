@@ -10,7 +10,8 @@ _PREFLIGHT: list[Header] = [
     (b"access-control-allow-methods", b"POST"),
     (
         b"access-control-allow-headers",
-        b"Content-Type, Accept, X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested, X-Client-Version, X-Session",
+        b"Content-Type, Accept, X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested, X-Client-Version, X-Session, "
+        b"X-Auth-Proxy-Config-ID",
     ),
     (b"access-control-max-age", b"86400"),
 ]
@@ -20,6 +21,10 @@ class CorsPolicy(msgspec.Struct, frozen=True):
     """`origins` None: any origin."""
 
     origins: frozenset[bytes] | None
+
+    @classmethod
+    def any_origin(cls) -> CorsPolicy:
+        return cls(None)
 
     @classmethod
     def of(cls, setting: str) -> CorsPolicy:

@@ -135,7 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     smtp_host: Annotated[
-        str, Meta(description="Mail server that e-mails are handed to; empty for none (operations.md).")
+        str, Meta(description="Mail server that e-mails are handed to; empty for none (logins.md).")
     ] = ""
     smtp_port: Annotated[int, Meta(description="Its port.", ge=1, le=65_535)] = 587
     smtp_security: Annotated[
@@ -164,6 +164,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),
     ] = 0
+    auth_proxy_rate_limit: Annotated[
+        int,
+        Meta(
+            description="Requests per second that each address may send to authentication proxies, in each "
+            "process; 0 for no limit.",
+            ge=0,
+        ),
+    ] = 20
     organizations_cached: Annotated[
         int, Meta(description="Most organizations that a process keeps in memory.", ge=1)
     ] = 10_000

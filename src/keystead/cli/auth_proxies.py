@@ -1,0 +1,169 @@
+"""`keystead auth-proxy`: making, changing, listing and ending authentication proxies, as a user who may.
+
+Not here: what a proxy does (`operations.auth_proxy_endpoints`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from keystead.api.enums import ActivityStatus, AuthMethod
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.failure import Failure
+from keystead.cli.requests import calling, formatted
+from keystead.cli.tables import AsJson
+from keystead.cli.texts import printable, status
+from keystead.client.client import Client
+
+BASE_PATH = "/auth-proxy"
+"""Below the server's address: what clients call `authProxyUrl`."""
+
+app = typer.Typer(
+    help="What browsers may do that hold no key: sign up and log in.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--origin", help="Origin whose pages may call, as in https://app.example; * for any. Repeatable."),
+]
+Methods = Annotated[
+    list[AuthMethod] | None,
+    typer.Option("--method", help="A way to log in that is allowed. Repeatable; all if left out."),
+]
+Name = Annotated[str, typer.Option("--app-name", help="The application's name in messages.")]
+Session = Annotated[int, typer.Option("--session-seconds", help="How long a session lasts; 0 leaves it as it is.")]
+CodeLength = Annotated[int, typer.Option("--code-length", help="Characters of a one-time code, 6 to 9.")]
+CodeForm = Annotated[
+    bool | None, typer.Option("--letters/--digits", help="Whether one-time codes have letters, or digits only.")
+]
+Clients = Annotated[
+    list[str] | None,
+    typer.Option("--oauth-client", help="PROVIDER=CLIENT_ID, such as google=123.apps.example. Repeatable."),
+]
+Redirect = Annotated[str, typer.Option("--redirect-url", help="Where OAuth providers send people back to.")]
+
+
+@app.callback()
+def auth_proxy() -> None:
+    """What browsers may do that hold no key: sign up and log in."""
+
+
+@app.command("create")
+def create(
+    origin: Origins = None,
+    method: Methods = None,
+    app_name: Name = "",
+    session_seconds: Session = 0,
+    code_length: CodeLength = 0,
+    letters: CodeForm = None,
+    oauth_client: Clients = None,
+    redirect_url: Redirect = "",
+    credentials: CredentialsFile = None,
+) -> None:
+    """Make an authentication proxy and print its id and base address."""
+    parameters = _parameters(
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+    )
+    with calling(credentials) as client:
+        config_id = _result(client, "enable_auth_proxy", {})["userId"]
+        if parameters:
+            _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
+        print(f"configuration  {config_id}")
+        print(f"base address   {client.base_url}{BASE_PATH}")
+
+
+@app.command("update")
+def update(
+    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")],
+    origin: Origins = None,
+    method: Methods = None,
+    app_name: Name = "",
+    session_seconds: Session = 0,
+    code_length: CodeLength = 0,
+    letters: CodeForm = None,
+    oauth_client: Clients = None,
+    redirect_url: Redirect = "",
+    credentials: CredentialsFile = None,
+) -> None:
+    """Change an authentication proxy. What is not given stays; a list replaces the list that was there."""
+    parameters = _parameters(
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+    )
+    if not parameters:
+        raise typer.BadParameter("nothing to change: give an option")
+    with calling(credentials) as client:
+        _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
+        print(f"updated {config_id}")
+
+
+@app.command("list")
+def list_proxies(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
+    """List the authentication proxies of the organization."""
+    with calling(credentials) as client:
+        found = client.query("list_auth_proxy_configs")["authProxyConfigs"]
+        if as_json:
+            print(formatted(found))
+            return
+        for one in found:
+            print(f"{one['configId']}  {printable(one['appName'])}")
+            print(f"  base address  {client.base_url}{BASE_PATH}")
+            print(f"  origins       {printable(', '.join(one['allowedOrigins'])) or 'none: no page may call'}")
+            print(f"  logins        {', '.join(one['allowedAuthMethods'])}")
+            print(f"  sessions      {one['sessionExpirationSeconds']} s")
+
+
+@app.command("delete")
+def delete(
+    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")], credentials: CredentialsFile = None
+) -> None:
+    """End an authentication proxy, with its user and its policy."""
+    with calling(credentials) as client:
+        _result(client, "disable_auth_proxy", {"configId": config_id})
+        print(f"deleted {config_id}")
+
+
+def _parameters(
+    origins: list[str] | None,
+    methods: list[AuthMethod] | None,
+    app_name: str,
+    session_seconds: int,
+    code_length: int,
+    letters: bool | None,
+    oauth_clients: list[str] | None,
+    redirect_url: str,
+) -> dict[str, Any]:
+    """The parameters of update_auth_proxy_config that these options ask for."""
+    kit: dict[str, Any] = {}
+    if oauth_clients:
+        pairs = [text.partition("=") for text in oauth_clients]
+        if not all(separator and provider and client_id for provider, separator, client_id in pairs):
+            raise typer.BadParameter("expected PROVIDER=CLIENT_ID", param_hint="--oauth-client")
+        kit["oauthClientIds"] = {provider: client_id for provider, _, client_id in pairs}
+        kit["enabledSocialProviders"] = list(kit["oauthClientIds"])
+    if redirect_url:
+        kit["oauthRedirectUrl"] = redirect_url
+    given = {
+        "allowedOrigins": origins,
+        "allowedAuthMethods": [method.value for method in methods] if methods else None,
+        "emailCustomizationParams": {"appName": app_name} if app_name else None,
+        "sessionExpirationSeconds": session_seconds or None,
+        "otpLength": code_length or None,
+        "otpAlphanumeric": letters,
+        "walletKitSettings": kit or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _result(client: Client, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The result of a submission. Raises Failure unless it was carried out."""
+    activity = client.submit(operation, parameters)["activity"]
+    if activity["status"] != ActivityStatus.COMPLETED.value:
+        raise Failure(
+            f"activity {activity['id']} has status {status(activity)}: it needs approval; see keystead approve"
+        )
+    return dict(next(iter(activity["result"].values())))

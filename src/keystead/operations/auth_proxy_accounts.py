@@ -1,0 +1,153 @@
+"""Which sub-organization a person who signs up or logs in has already: the look-up of an authentication proxy.
+
+Contacts are personal: whether one has an account is told to those who prove the contact, unless the configuration
+says otherwise. Not here: the endpoint (`auth_proxy_endpoints`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.api.errors import InvalidRequest, Unauthenticated
+from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
+from keystead.api.records import Wire
+from keystead.organizations.contacts import without_separators
+from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.kinds.auth_proxies import AuthProxySettings
+from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.organization import Organization
+from keystead.pipeline.ports import Identities
+from keystead.pipeline.store import Store
+from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
+
+GOOGLE = "https://accounts.google.com"
+"""The issuer whose verified e-mail addresses find accounts."""
+
+_CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
+_OTP_TYPES = {"EMAIL": "OTP_TYPE_EMAIL", "PHONE_NUMBER": "OTP_TYPE_SMS"}
+_FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS")
+
+
+class GetAccountRequest(RequestStruct, frozen=True):
+    """`filter_type`: one of _FILTERS. `filter_value` of OIDC_CLAIMS: a JSON object with iss, sub and aud.
+
+    `verification_token` or `oidc_token` prove a contact.
+    """
+
+    filter_type: ShortText
+    filter_value: Token
+    verification_token: Token | None = None
+    oidc_token: Token | None = None
+
+
+class GetAccountResponse(Wire, frozen=True):
+    """Without an organization where nothing was found."""
+
+    organization_id: str | None = None
+
+
+class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look-up uses. `verification_public_key`: the SEC 1 point under which verification tokens verify."""
+
+    organization: Organization
+    settings: AuthProxySettings
+    store: Store
+    identities: Identities
+    verification_public_key: bytes
+    now_ms: int
+
+    async def organization_of(self, request: GetAccountRequest) -> str | None:
+        """The id of the sub-organization; None if there is none.
+
+        Raises InvalidRequest, and Unauthenticated for a contact that is not proven and for more than one.
+        """
+        kind, value = await self._looked_up(request)
+        found = await self.store.suborganizations_with(self.organization.id, kind, value)
+        if len(found) > 1:
+            what = request.filter_type.lower().replace("_", " ")
+            raise Unauthenticated(
+                f"more than one suborg associated with a {what}: name the sub-organization in organizationId",
+                machine_code="CREDENTIAL_CONFLICT",
+            )
+        return found[0] if found else None
+
+    async def _looked_up(self, request: GetAccountRequest) -> tuple[LookupKind, str]:
+        value = request.filter_value
+        match request.filter_type:
+            case "PUBLIC_KEY":
+                return LookupKind.PUBLIC_KEY, looked_up_public_key(value)
+            case "CREDENTIAL_ID":
+                return LookupKind.CREDENTIAL_ID, looked_up_credential_id(value)
+            case "OIDC_TOKEN":
+                proven = await self.identities.proven(value, "filterValue")
+                check_audience(proven, self.settings, "filterValue")
+                return LookupKind.OAUTH_IDENTITY, identity_looked_up(proven.iss, proven.aud, proven.sub)
+            case "OIDC_CLAIMS":
+                claims = _claims(value)
+                return LookupKind.OAUTH_IDENTITY, identity_looked_up(claims.iss, claims.aud, claims.sub)
+            case "EMAIL" | "PHONE_NUMBER" as filter_type:
+                contact = value.lower() if filter_type == "EMAIL" else without_separators(value)
+                await self._check_contact_proven(request, filter_type, contact)
+                return _CONTACTS[filter_type], contact
+            case other:
+                raise InvalidRequest(
+                    f"invalid request body: field `filterType`: {other[:64]!r}: expected one of "
+                    f"{', '.join(_FILTERS)}"
+                )
+
+    async def _check_contact_proven(self, request: GetAccountRequest, filter_type: str, contact: str) -> None:
+        """Raise Unauthenticated unless a token of the request is about this contact, or none is needed."""
+        if request.verification_token:
+            self._check_verification_token(request.verification_token, filter_type, contact)
+        elif request.oidc_token:
+            proven = await self.identities.proven(request.oidc_token, "oidcToken")
+            linked = (*self.settings.social_linking_client_ids, *self.settings.oauth_client_ids.values())
+            if (
+                filter_type != "EMAIL"
+                or proven.iss != GOOGLE
+                or proven.aud not in linked
+                or proven.email != contact
+            ):
+                raise Unauthenticated(
+                    "field `oidcToken`: it does not prove `filterValue`: expected a token of Google, for a client "
+                    "id of this application, with this verified e-mail address"
+                )
+        elif self.settings.verification_token_required_for_get_account_pii:
+            raise Unauthenticated(
+                "missing field `verificationToken`: this application tells only a caller who proves a contact "
+                "whether it has an account"
+            )
+
+    def _check_verification_token(self, text: str, filter_type: str, contact: str) -> None:
+        try:
+            token = read_verification_token(text, self.verification_public_key, self.now_ms)
+        except InvalidVerificationToken as invalid:
+            raise Unauthenticated(f"invalid verification token: {invalid}") from None
+        stated = token.contact.lower() if filter_type == "EMAIL" else without_separators(token.contact)
+        if (token.organization_id, token.otp_type, stated) != (
+            self.organization.id,
+            _OTP_TYPES[filter_type],
+            contact,
+        ):
+            raise Unauthenticated("invalid verification token: it is of another organization or another contact")
+
+
+def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: str) -> None:
+    """Raise InvalidRequest for a token that is for another application, where the configuration names its own."""
+    known = {*settings.oauth_client_ids.values(), *settings.social_linking_client_ids}
+    if settings.oauth_client_ids and proven.aud not in known:
+        raise InvalidRequest(
+            f"invalid OIDC token: field `{field}`: its audience is not a client id of this application: an "
+            "operator names these with keystead auth-proxy update",
+            machine_code="INVALID_OIDC_TOKEN",
+        )
+
+
+def _claims(value: str) -> OidcClaims:
+    try:
+        return msgspec.json.decode(value, type=OidcClaims)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise InvalidRequest(
+            "invalid request body: field `filterValue`: expected a JSON object with iss, sub and aud"
+        ) from None

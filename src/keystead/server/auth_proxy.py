@@ -1,0 +1,176 @@
+"""The authentication proxy over HTTP: requests of browsers that hold no key, and what becomes of them.
+
+Here: whose configuration a request names, who may call, the stamp that the signer makes. Not here: the endpoints
+(`operations.auth_proxy_endpoints`); what a stamped submission goes through (`application`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import Internal, InvalidRequest, MethodNotAllowed, NotFound, PermissionDenied
+from keystead.api.identifiers import UUID_PATTERN
+from keystead.operations import CATALOGUE
+from keystead.operations.auth_proxy_endpoints import ENDPOINTS, Submitted
+from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
+from keystead.organizations.lookups import LookupKind
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.server.authentication import API_KEY_STAMP
+from keystead.server.logs import RequestLine
+from keystead.server.messages import HttpRequest
+from keystead.server.rate_limits import RateLimit
+from keystead.server.service import Service
+from keystead.stamps.api_key import Stamp
+from keystead.stamps.base64url import encode_base64url
+from keystead.stamps.schemes import StampScheme
+
+PREFIX: Final = "/auth-proxy/v1/"
+CONFIG_HEADER: Final = b"x-auth-proxy-config-id"
+
+_UUID = re.compile(UUID_PATTERN)
+
+Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine], Awaitable[Activity]]
+"""Carries out a stamped submission: its operation, its stamp header, its body, its line in the log."""
+
+
+class AuthProxyEndpoints:
+    """Answers the paths below PREFIX. `submit` takes the stamped submissions that they become."""
+
+    def __init__(self, service: Service, submit: Submit) -> None:
+        self._service = service
+        self._submit = submit
+        self._rate_limit = RateLimit(service.settings.auth_proxy_rate_limit)
+        self._verification_public_key = b""
+
+    async def answer(self, path: str, request: HttpRequest, line: RequestLine) -> Any:
+        """The answer of an endpoint. Raises ServiceError."""
+        endpoint = ENDPOINTS.get(path.removeprefix(PREFIX))
+        if endpoint is None:
+            raise NotFound(f"no such path: {path[:200]}")
+        if request.method != "POST":
+            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
+        if request.limit_key:
+            self._rate_limit.spend(request.limit_key, time.monotonic())
+        headers = dict(request.headers)
+        organization, proxy = await self._configuration(headers.get(CONFIG_HEADER, b""))
+        line.organization_id, line.user_id = organization.id, proxy.user_id
+        _check_origin(proxy, headers.get(b"origin"))
+        body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
+        asked = endpoint.decoder.decode_request(body)
+        return await endpoint.answer(_Call(self, self._service, organization, proxy, line), asked)
+
+    async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:
+        """The proxy that the header names, and its organization. Raises InvalidRequest, NotFound."""
+        if not header:
+            raise InvalidRequest("missing header X-Auth-Proxy-Config-ID: the id of an authentication proxy")
+        config_id = header.decode("ascii", "replace")
+        store = self._service.store
+        if _UUID.match(config_id):
+            # Organizations with a proxy have no parent; their look-ups are kept under the empty id.
+            for organization_id in await store.suborganizations_with("", LookupKind.AUTH_PROXY, config_id):
+                organization = await store.organization(organization_id)
+                proxy = organization.auth_proxies.get(config_id) if organization is not None else None
+                if organization is not None and proxy is not None:
+                    return organization, proxy
+        raise NotFound("header X-Auth-Proxy-Config-ID: there is no authentication proxy of this id")
+
+    async def stamped(
+        self,
+        organization: Organization,
+        proxy: AuthProxy,
+        operation: ActivityOperation,
+        body: bytes,
+        line: RequestLine,
+    ) -> Activity:
+        """Submit the body, stamped with the proxy's key."""
+        signature = await self._service.signer.sign_auth_proxy_request(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            proxy_id=proxy.user_id,
+            sealed_key=proxy.sealed_key,
+            body=body,
+        )
+        stamp = Stamp(public_key=proxy.public_key, scheme=StampScheme.API_P256, signature=signature.hex())
+        header = encode_base64url(msgspec.json.encode(stamp)).encode()
+        return await self._submit(operation, {API_KEY_STAMP: header}, body, line)
+
+    async def verification_public_key(self) -> bytes:
+        if not self._verification_public_key:
+            for key in await self._service.signer.installation_keys():
+                if key.name == "verification_key":
+                    self._verification_public_key = bytes.fromhex(key.public_key)
+        return self._verification_public_key
+
+
+class _Call:
+    """Implements `auth_proxy_endpoints.ProxyCall`."""
+
+    def __init__(
+        self,
+        endpoints: AuthProxyEndpoints,
+        service: Service,
+        organization: Organization,
+        proxy: AuthProxy,
+        line: RequestLine,
+    ) -> None:
+        self.organization = organization
+        self.settings = proxy.settings
+        self.store = service.store
+        self.identities = service.identities
+        self.now_ms = service.clock.now_ms()
+        self._endpoints = endpoints
+        self._proxy = proxy
+        self._line = line
+
+    async def verification_public_key(self) -> bytes:
+        return await self._endpoints.verification_public_key()
+
+    async def submit(
+        self,
+        activity_type: str,
+        parameters: Mapping[str, Any],
+        *,
+        organization_id: str | None = None,
+        app_proofs: bool = False,
+    ) -> Submitted:
+        operation = CATALOGUE.of_type(activity_type)
+        assert isinstance(operation, ActivityOperation), activity_type
+        body = msgspec.json.encode(
+            {
+                "type": activity_type,
+                "timestampMs": str(self.now_ms),
+                "organizationId": organization_id or self.organization.id,
+                "parameters": parameters,
+                "generateAppProofs": app_proofs,
+            }
+        )
+        activity = await self._endpoints.stamped(self.organization, self._proxy, operation, body, self._line)
+        if activity.status is not ActivityStatus.COMPLETED:
+            if activity.failure is not None:
+                raise InvalidRequest(activity.failure.message)
+            raise PermissionDenied(
+                f"activity {activity.id} waits for approvals: the policy of this authentication proxy must "
+                "allow it by itself"
+            )
+        result = next(iter(activity.result.values()), None)
+        if result is None:
+            raise Internal(f"activity {activity.id} has no result")
+        return Submitted(msgspec.json.decode(result), activity.app_proofs)
+
+
+def _check_origin(proxy: AuthProxy, origin: bytes | None) -> None:
+    """Raise PermissionDenied for a page of an origin that the configuration does not name. Browsers say of every
+    request that they make across origins which page it is from; what is no browser says nothing."""
+    allowed = proxy.settings.allowed_origins
+    if origin is not None and ANY_ORIGIN not in allowed and origin.decode("ascii", "replace") not in allowed:
+        raise PermissionDenied(
+            f"origin {origin.decode('ascii', 'replace')[:200]!r} may not call this authentication proxy: an "
+            "operator names origins with keystead auth-proxy update --origin"
+        )
