@@ -1,37 +1,28 @@
-// People who sign up and log in with a code sent by e-mail or SMS, through @turnkey/core.
+// People who sign up and log in with a code sent by e-mail or SMS, through @turnkey/core. The page's function codeFor
+// looks into the outbox: see outbox.mjs.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { run } from "./cases.mjs";
-import { codeFor } from "./outbox.mjs";
 import { parent } from "./parent.mjs";
 
 const anAddress = () => `${randomUUID()}@example.org`;
 
-const begin = (page, otpType, contact) =>
-  page.evaluate(
-    async (asked) => (window.client ??= await connect()).initOtp(asked),
-    { otpType, contact },
-  );
-
-/** Asks for a code and gives it back: what the page's form does. `count`: how many codes the contact has by then. */
-async function complete(page, otpType, contact, count) {
-  const begun = await begin(page, otpType, contact);
-  const otpCode = await codeFor(contact, count);
-  return page.evaluate(
-    async (given) => {
-      const { action } = await client.completeOtp(given);
-      const session = await client.getSession();
-      const user = await client.fetchUser();
-      await client.logout();
-      return { action, session, user };
-    },
-    { ...begun, otpCode, otpType, contact },
-  );
-}
-
 async function signsUpThenLogsIn(page, otpType, contact) {
-  const signedUp = await complete(page, otpType, contact, 1);
-  const loggedIn = await complete(page, otpType, contact, 2);
+  const [signedUp, loggedIn] = await page.evaluate(
+    async (otpType, contact) => {
+      const client = await connect();
+      const seen = [];
+      for (const count of [1, 2]) {
+        const begun = await client.initOtp({ otpType, contact });
+        const { action } = await client.completeOtp({ ...begun, otpCode: await codeFor(contact, count), otpType, contact });
+        seen.push({ action, session: await client.getSession(), user: await client.fetchUser() });
+        await client.logout();
+      }
+      return seen;
+    },
+    otpType,
+    contact,
+  );
   assert.deepEqual([signedUp.action, loggedIn.action], ["SIGNUP", "LOGIN"]);
   assert.equal(loggedIn.session.organizationId, signedUp.session.organizationId);
   assert.notEqual(loggedIn.session.organizationId, process.env.KEYSTEAD_ORGANIZATION_ID);
@@ -71,26 +62,25 @@ const cases = {
       const asked = { subOrganizationName, rootQuorumThreshold: 1, rootUsers: [user] };
       made.push((await parent().createSubOrganization(asked)).subOrganizationId);
     }
-    let sent = 0;
-    const verified = async () => {
-      const begun = await begin(page, "OTP_TYPE_EMAIL", contact);
-      const otpCode = await codeFor(contact, ++sent);
-      return page.evaluate(async (given) => (await client.verifyOtp(given)).verificationToken, { ...begun, otpCode });
-    };
-    const token = await verified();
-    const unnamed = await page.evaluate((token) => errorOf(client.loginWithOtp({ verificationToken: token })), token);
-    assert.match(unnamed.cause, /more than one suborg associated with/);
-    for (const organizationId of made) {
-      const session = await page.evaluate(
-        async (verificationToken, organizationId) => {
-          await client.loginWithOtp({ verificationToken, organizationId });
-          return client.getSession();
-        },
-        await verified(),
-        organizationId,
-      );
-      assert.equal(session.organizationId, organizationId);
-    }
+    const seen = await page.evaluate(
+      async (contact, made) => {
+        const client = await connect();
+        const verified = async (count) => {
+          const begun = await client.initOtp({ otpType: "OTP_TYPE_EMAIL", contact });
+          return client.verifyOtp({ ...begun, otpCode: await codeFor(contact, count) });
+        };
+        const { verificationToken } = await verified(1);
+        const unnamed = await errorOf(client.loginWithOtp({ verificationToken }));
+        await client.loginWithOtp({ verificationToken, organizationId: made[0] });
+        const first = await client.getSession();
+        await client.loginWithOtp({ ...(await verified(2)), organizationId: made[1] });
+        return { unnamed, sessions: [first, await client.getSession()] };
+      },
+      contact,
+      made,
+    );
+    assert.match(seen.unnamed.cause, /more than one suborg associated with/);
+    assert.deepEqual(seen.sessions.map(({ organizationId }) => organizationId), made);
   },
 };
 

@@ -27,7 +27,7 @@ def drive_in_browser(script: str, live: Live, subtests: pytest.Subtests, **envir
     drive(str(HERE / script), "", live, subtests, KEYSTEAD_AUTH_PROXY_ID=proxy["configId"], **environment)
 
 
-@pytest.mark.parametrize("script", ["passkeys.mjs", "sessions.mjs", "codes.mjs", "react.mjs", "example.mjs"])
+@pytest.mark.parametrize("script", ["passkeys.mjs", "sessions.mjs", "codes.mjs", "mfa.mjs", "react.mjs", "example.mjs"])
 def test_in_a_browser(script: str, live: Live, subtests: pytest.Subtests) -> None:
     drive_in_browser(script, live, subtests)
 
