@@ -19,12 +19,7 @@ _LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this
 
 _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
-        (
-            "email_auth",
-            "oauth2_authenticate",
-            "otp_auth",
-            "otp_login",
-        ),
+        ("oauth2_authenticate",),
         _LOG_IN,
     ),
     **dict.fromkeys(("init_user_email_recovery", "recover_user"), _RECOVER),
