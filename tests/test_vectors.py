@@ -24,7 +24,7 @@ READERS = {
         "tests.signer.test_local",
     ],
     "hpke": ["tests.keys.test_bundles"],
-    "signing": ["tests.operations.test_signing_vectors"],
+    "signing": ["tests.operations.test_signing_vectors", "tests.chains.ethereum.test_ethereum"],
     "stamps": ["tests.server.test_stamp_vectors"],
     "tokens": ["tests.sessions.test_vectors"],
     "tron": ["tests.chains.tron.test_tron"],

@@ -8,8 +8,8 @@ const HERE = new URL("./page/", import.meta.url);
 const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
 
 /** Serves the page on localhost, which browsers treat as a secure place. `scripts` maps paths to JavaScript. */
-export async function servePage(scripts, page = "index.html") {
-  const html = await readFile(new URL(page, HERE));
+export async function servePage(scripts) {
+  const html = await readFile(new URL("index.html", HERE));
   const server = createServer((request, response) => {
     const script = scripts[request.url];
     response.setHeader("content-type", script ? "text/javascript" : "text/html");
@@ -27,8 +27,8 @@ export async function launch() {
   });
 }
 
-/** A page in a fresh profile, with a virtual authenticator that says yes to everything. */
-export async function openPage(browser, url) {
+/** A page in a fresh profile, with a virtual authenticator that says yes to everything. `server`: for `window.server`. */
+export async function openPage(browser, url, server) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   const devtools = await page.createCDPSession();
@@ -45,7 +45,7 @@ export async function openPage(browser, url) {
   });
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
-  await page.goto(url);
-  await page.waitForFunction("window.kits !== undefined");
+  await page.evaluateOnNewDocument((server) => Object.assign(window, { server }), server);
+  await page.goto(url, { waitUntil: "load" });
   return { page, problems, close: () => context.close() };
 }

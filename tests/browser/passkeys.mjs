@@ -1,10 +1,7 @@
-// Cases in a real browser: sub-organizations by passkey, with the published kits. Reports a JSON line for each case.
+// A backend makes sub-organizations by passkey; the passkey stamps requests without a session.
 import assert from "node:assert/strict";
-import { bundled } from "./bundle.mjs";
-import { launch, openPage, servePage } from "./browser.mjs";
+import { run } from "./cases.mjs";
 import { parent } from "./parent.mjs";
-
-const baseUrl = process.env.KEYSTEAD_BASE_URL;
 
 const cases = {
   async sub_organization_by_passkey(page) {
@@ -45,31 +42,15 @@ const cases = {
       },
     });
     const wallets = await page.evaluate(
-      async (baseUrl, organizationId) => {
+      async (organizationId) => {
         const stamper = new kits.WebauthnStamper({ rpId: "localhost" });
-        const client = new kits.http.TurnkeyClient({ baseUrl }, stamper);
+        const client = new kits.http.TurnkeyClient({ baseUrl: server.apiBaseUrl }, stamper);
         return client.getWallets({ organizationId });
       },
-      baseUrl,
       made.subOrganizationId,
     );
     assert.deepEqual(wallets.wallets.map(({ walletName }) => walletName), ["first"]);
   },
 };
 
-const served = await servePage({ "/kits.js": await bundled(new URL("./page/kits.js", import.meta.url).pathname) });
-const browser = await launch();
-for (const [name, run] of Object.entries(cases)) {
-  const opened = await openPage(browser, served.url);
-  let error = null;
-  try {
-    await run(opened.page);
-    assert.deepEqual(opened.problems, []);
-  } catch (failed) {
-    error = failed.stack;
-  }
-  console.log(JSON.stringify({ case: name, error }));
-  await opened.close();
-}
-await browser.close();
-served.close();
+await run(cases);

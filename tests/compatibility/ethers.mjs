@@ -18,7 +18,6 @@ const dynamic = { chainId: 1, maxFeePerGas: 30n * 10n ** 9n, maxPriorityFeePerGa
 const accessList = [{ address: to, storageKeys: [`0x${"00".repeat(31)}07`] }];
 const transactions = {
   legacy: { type: 0, chainId: 1, gasPrice: 10n ** 10n, ...paid },
-  legacy_of_any_chain: { type: 0, gasPrice: 10n ** 10n, ...paid },
   legacy_of_a_large_chain_id: { type: 0, chainId: 11_155_111, gasPrice: 10n ** 10n, ...paid },
   eip2930: { type: 1, chainId: 1, gasPrice: 10n ** 10n, accessList, ...paid },
   eip1559: { type: 2, accessList, ...dynamic },
@@ -46,6 +45,10 @@ const cases = {
 
   async no_address_of_another_key() {
     await assert.rejects(signerOf(root, wallet.walletId).getAddress());
+  },
+
+  async no_transaction_of_any_chain() {
+    await assert.rejects(signer.signTransaction({ type: 0, gasPrice: 10n ** 10n, ...paid }), /names no chain id/);
   },
 
   async a_message() {

@@ -43,7 +43,6 @@ const blobVersionedHashes = [`0x01${commitmentHash.slice(2)}`];
 
 const transactions = {
   legacy: { type: "legacy", chainId: 1, gasPrice: 10n ** 10n, ...paid },
-  legacy_of_any_chain: { type: "legacy", gasPrice: 10n ** 10n, ...paid },
   eip2930: { type: "eip2930", chainId: 1, gasPrice: 10n ** 10n, accessList, ...paid },
   eip1559: { type: "eip1559", accessList, ...dynamic },
   eip4844: { type: "eip4844", ...dynamic, maxFeePerBlobGas: 5n, blobVersionedHashes },
@@ -91,6 +90,11 @@ const cases = {
     assert.equal(made.address, privateKey.address);
     const signature = await made.signMessage({ message: "hello" });
     return [{ kind: "message", address: privateKey.address, text: "hello", signature }];
+  },
+
+  async no_transaction_of_any_chain() {
+    const refused = await failure(account.signTransaction({ type: "legacy", gasPrice: 10n ** 10n, ...paid }));
+    assert.match(`${refused.message} ${refused.cause?.message}`, /names no chain id/);
   },
 
   async a_message() {

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from keystead.api.enums import OtpType
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,
     check_login_signature,
@@ -29,7 +30,7 @@ def hex_of(key: ec.EllipticCurvePrivateKey) -> str:
 TOKEN = VerificationToken(
     id="token",
     organization_id="organization",
-    otp_type="OTP_TYPE_EMAIL",
+    otp_type=OtpType.EMAIL,
     contact="user@example.com",
     expires_at_ms=1,
     public_key=hex_of(KEY),
@@ -105,7 +106,7 @@ def test_a_signup(message: dict[str, Any], requested: dict[str, Any], confirmed:
 
 def test_a_token_without_a_key_confirms_nothing() -> None:
     keyless = VerificationToken(
-        id="token", organization_id="", otp_type="OTP_TYPE_EMAIL", contact="", expires_at_ms=1, public_key=None
+        id="token", organization_id="", otp_type=OtpType.EMAIL, contact="", expires_at_ms=1, public_key=None
     )
     with pytest.raises(InvalidClientSignature):
         check_login_signature(**signed(LOGIN), token=keyless, session_public_key="02ab")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from keystead.api.enums import OtpType
 from keystead.sessions import compact_jwt
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,
@@ -118,7 +119,7 @@ def test_app_proof(vector: dict[str, Any]) -> None:
 TOKEN = VerificationToken(
     id="eb39b199-3352-4289-b31f-57194c79609c",
     organization_id="7c7c2b9e-5bb4-4a3e-8f0e-0d0b4a6f9b11",
-    otp_type="OTP_TYPE_EMAIL",
+    otp_type=OtpType.EMAIL,
     contact="user@example.com",
     expires_at_ms=4_102_444_800_000,
     public_key=FILE["keys"]["signer"]["publicKey"],

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from keystead.api.enums import OtpType
 from keystead.api.errors import Internal
 from keystead.keys.sealing import MasterKey
 from keystead.sessions.compact_jwt import read_compact
@@ -32,7 +33,7 @@ CLAIMS = SessionClaims(
 TOKEN = VerificationToken(
     id="token",
     organization_id="organization",
-    otp_type="OTP_TYPE_EMAIL",
+    otp_type=OtpType.EMAIL,
     contact="a@example.com",
     expires_at_ms=1_900_000_000_000,
     public_key="02" + "ab" * 32,

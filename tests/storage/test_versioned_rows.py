@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
@@ -22,7 +23,7 @@ def a_code(id_: str = "code") -> OneTimeCode:
     return OneTimeCode(
         id=id_,
         flow="encrypted",
-        otp_type="OTP_TYPE_EMAIL",
+        otp_type=OtpType.EMAIL,
         contact="a@example.com",
         form=CodeForm(),
         digest=b"digest",

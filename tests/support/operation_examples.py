@@ -12,9 +12,11 @@ from typing import Any
 
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
+from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, api_key_params, unique
+from tests.support.example_codes import full_params, older_params
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
     contacts,
@@ -90,6 +92,16 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     }
 
 
+def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
+    otp_id, _, attempt = record_ids.fresh("encrypted_otp").partition(" ")
+    return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
+
+
+def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
+    record_ids.fresh("otp_feature")
+    return parameters
+
+
 Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
@@ -126,6 +138,11 @@ QUERIES: dict[str, Make] = {
     "list_activities": lambda f: {
         "filterByStatus": ["ACTIVITY_STATUS_COMPLETED"],
         "filterByType": ["ACTIVITY_TYPE_CREATE_WALLET"],
+        "paginationOptions": PAGES,
+    },
+    "list_email_events": lambda f: {
+        "email": "ada@example.com",
+        "eventType": "Send",
         "paginationOptions": PAGES,
     },
     "list_auth_proxy_configs": lambda f: {},
@@ -371,6 +388,21 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_INIT_OTP_V3": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP_V2": lambda f: full_params(),
+    "ACTIVITY_TYPE_INIT_OTP": lambda f: older_params(),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V3": lambda f: _with_otp_feature(f, full_params()),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH_V2": lambda f: _with_otp_feature(f, older_params("expirationSeconds")),
+    "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
+        f, older_params("expirationSeconds", "otpLength", "alphanumeric")
+    ),
+    "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
+    "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
+        "otpId": f.fresh("plain_otp"),
+        "otpCode": SANDBOX_CODE,
+        "expirationSeconds": "60",
+        "publicKey": TARGET_PUBLIC_KEY,
+    },
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},

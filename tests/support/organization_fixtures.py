@@ -16,6 +16,7 @@ from keystead.keys.mnemonic import mnemonic_from_entropy
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
+from tests.support.example_codes import encrypted_sandbox_code, sandbox_code
 from tests.support.issuers import ISSUER
 from tests.support.passkeys import SoftPasskey
 
@@ -44,6 +45,7 @@ SOLANA_ACCOUNT = {
     "addressFormat": "ADDRESS_FORMAT_SOLANA",
 }
 FEATURE = "FEATURE_NAME_WEBHOOK"
+OTP_FEATURE = "FEATURE_NAME_OTP_EMAIL_AUTH"
 """One that changes nothing else."""
 
 
@@ -203,6 +205,20 @@ class _Fresh:
         begun = self._root.result(init, {"userId": self._root.user_id})
         content = json.loads(bytes.fromhex(json.loads(begun["importBundle"])["data"]))
         return bundles.message(plaintext, bytes.fromhex(content["targetPublic"]))
+
+    def _encrypted_otp(self) -> str:
+        return encrypted_sandbox_code(self._root)
+
+    def _plain_otp(self) -> str:
+        return sandbox_code(self._root, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V2")
+
+    def _auth_otp(self) -> str:
+        self._otp_feature()
+        return sandbox_code(self._root, "init_otp_auth", "ACTIVITY_TYPE_INIT_OTP_AUTH_V3")
+
+    def _otp_feature(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": OTP_FEATURE})
+        return OTP_FEATURE
 
     def _feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})

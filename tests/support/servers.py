@@ -38,6 +38,15 @@ from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
 
 _START_LIMIT_S = 60.0
+
+NO_MAIL_SERVER = {
+    "smtp_host": "127.0.0.1",
+    "smtp_port": 1,
+    "smtp_security": "none",
+    "smtp_sender": "wallets@example.com",
+}
+"""A mail server that does not answer: e-mails wait in the outbox."""
+
 _SERVE = "from keystead.cli.serving import serve; serve()"
 
 
@@ -167,7 +176,8 @@ class Server:
             "port": self.port,
         }
         variables = {
-            f"KEYSTEAD_{name.upper()}": str(value) for name, value in {**settings, **self._settings}.items()
+            f"KEYSTEAD_{name.upper()}": str(value)
+            for name, value in {**settings, **NO_MAIL_SERVER, **self._settings}.items()
         }
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
         with (log or self.log).open("ab") as output:

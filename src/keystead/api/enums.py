@@ -53,6 +53,11 @@ class AuthenticatorTransport(StrEnum):
     HYBRID = "AUTHENTICATOR_TRANSPORT_HYBRID"
 
 
+class OtpType(StrEnum):
+    EMAIL = "OTP_TYPE_EMAIL"
+    SMS = "OTP_TYPE_SMS"
+
+
 class AuthenticationType(StrEnum):
     EMAIL_OTP = "AUTHENTICATION_TYPE_EMAIL_OTP"
     SMS_OTP = "AUTHENTICATION_TYPE_SMS_OTP"

@@ -58,6 +58,8 @@ ACTIVITY_TYPES = {
     "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
     "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
+    "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
+    "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -78,6 +80,7 @@ ACTIVITY_TYPES = {
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
     "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
     "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
+    "verify_otp": "ACTIVITY_TYPE_VERIFY_OTP_V2",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -498,6 +501,26 @@ class Operations(Calls):
             shapes.ListAuthProxyConfigsResponse,
             organization_id,
             {},
+        )
+
+    def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
+            },
         )
 
     def list_policies(
@@ -1575,6 +1598,90 @@ class Operations(Calls):
             },
         )
 
+    def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     def reject_activity(
         self,
         *,
@@ -2064,6 +2171,32 @@ class Operations(Calls):
             },
         )
 
+    def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
+            },
+        )
+
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
@@ -2481,6 +2614,26 @@ class AsyncOperations(AsyncCalls):
             shapes.ListAuthProxyConfigsResponse,
             organization_id,
             {},
+        )
+
+    async def list_email_events(
+        self,
+        *,
+        email: str,
+        event_type: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListEmailEventsResponse:
+        """What became of e-mails to an address, newest first, by page."""
+        return await self._query(
+            "list_email_events",
+            shapes.ListEmailEventsResponse,
+            organization_id,
+            {
+                "email": email,
+                "eventType": event_type,
+                "paginationOptions": pagination_options,
+            },
         )
 
     async def list_policies(
@@ -3558,6 +3711,90 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def init_otp(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpSubmitted:
+        """Send a one-time code to an e-mail address or a phone number.
+
+        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        """
+        return await self._submit(
+            shapes.InitOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    async def init_otp_auth(
+        self,
+        *,
+        otp_type: shapes.OtpType,
+        contact: str,
+        app_name: str,
+        otp_length: int | None = None,
+        email_customization: shapes.EmailCustomizationParamsV2 | None = None,
+        sms_customization: shapes.SmsCustomizationParams | None = None,
+        user_identifier: str | None = None,
+        send_from_email_address: str | None = None,
+        alphanumeric: bool | None = None,
+        send_from_email_sender_name: str | None = None,
+        expiration_seconds: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitOtpAuthSubmitted:
+        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+
+        As InitOtpIntentV3; its code is for otp_auth.
+        """
+        return await self._submit(
+            shapes.InitOtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpType": otp_type,
+                "contact": contact,
+                "appName": app_name,
+                "otpLength": otp_length,
+                "emailCustomization": email_customization,
+                "smsCustomization": sms_customization,
+                "userIdentifier": user_identifier,
+                "sendFromEmailAddress": send_from_email_address,
+                "alphanumeric": alphanumeric,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "expirationSeconds": expiration_seconds,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     async def reject_activity(
         self,
         *,
@@ -4044,5 +4281,31 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletAccountId": wallet_account_id,
                 "name": name,
+            },
+        )
+
+    async def verify_otp(
+        self,
+        *,
+        otp_id: str,
+        encrypted_otp_bundle: str,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyOtpSubmitted:
+        """Exchange a one-time code for a verification token.
+
+        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        """
+        return await self._submit(
+            shapes.VerifyOtpSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
             },
         )

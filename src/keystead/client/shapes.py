@@ -26,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    OtpType,
     PathFormat,
     PayloadEncoding,
     SmartContractInterfaceType,
@@ -178,6 +179,9 @@ __all__ = [
     "DisableAuthProxySubmitted",
     "Effect",
     "EmailCustomization",
+    "EmailCustomizationParamsV2",
+    "EmailEvent",
+    "EmailEventDetails",
     "EnableAuthProxyResult",
     "EnableAuthProxySubmitted",
     "Evaluation",
@@ -219,11 +223,16 @@ __all__ = [
     "InitImportPrivateKeySubmitted",
     "InitImportWalletResult",
     "InitImportWalletSubmitted",
+    "InitOtpAuthResultV2",
+    "InitOtpAuthSubmitted",
+    "InitOtpResultV2",
+    "InitOtpSubmitted",
     "InvitationParams",
     "InvitationRecord",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
+    "ListEmailEventsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -242,6 +251,7 @@ __all__ = [
     "OauthProviderParamsV2",
     "OidcClaims",
     "OrganizationData",
+    "OtpType",
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
@@ -273,6 +283,7 @@ __all__ = [
     "SmartContractInterfaceReference",
     "SmartContractInterfaceType",
     "SmsCustomization",
+    "SmsCustomizationParams",
     "StampLoginResult",
     "StampLoginSubmitted",
     "Status",
@@ -308,6 +319,8 @@ __all__ = [
     "UpdateWalletSubmitted",
     "User",
     "UserParamsV4",
+    "VerifyOtpResult",
+    "VerifyOtpSubmitted",
     "Vote",
     "VoteSelection",
     "Wallet",
@@ -506,6 +519,31 @@ class AuthProxyConfig(Wire, frozen=True):
 
 class ListAuthProxyConfigsResponse(Wire, frozen=True):
     auth_proxy_configs: tuple[AuthProxyConfig, ...]
+
+
+class EmailEventDetails(Wire, frozen=True):
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+
+    diagnostic_code: str | None = None
+    delivery_smtp_response: str | None = None
+
+
+class EmailEvent(Wire, frozen=True):
+    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+
+    id: str
+    organization_id: str
+    message_id: str
+    event_type: str
+    from_address: str
+    to_address: str
+    timestamp: str
+    created_at: str
+    details: EmailEventDetails
+
+
+class ListEmailEventsResponse(Wire, frozen=True):
+    email_events: tuple[EmailEvent, ...]
 
 
 class ListPoliciesResponse(Wire, frozen=True):
@@ -851,6 +889,30 @@ class InitImportWalletResult(Wire, frozen=True):
     import_bundle: str
 
 
+class EmailCustomizationParamsV2(Wire, frozen=True):
+    """`template_id` and `template_variables` are for the operator's hook; our own texts have no variables."""
+
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class SmsCustomizationParams(Wire, frozen=True):
+    template: str | None = None
+
+
+class InitOtpResultV2(Wire, frozen=True):
+    """`otp_encryption_target_bundle`: JSON text, signed by the server: the key to encrypt the code to."""
+
+    otp_id: str
+    otp_encryption_target_bundle: str
+
+
+class InitOtpAuthResultV2(Wire, frozen=True):
+    otp_id: str
+
+
 class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
@@ -960,6 +1022,12 @@ class UpdateWalletResult(Wire, frozen=True):
 
 class UpdateWalletAccountNameResult(Wire, frozen=True):
     wallet_account_id: str
+
+
+class VerifyOtpResult(Wire, frozen=True):
+    """`verification_token`: a JWT which proves that the contact got the code."""
+
+    verification_token: str
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
@@ -1581,6 +1649,36 @@ class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
         return self.result.import_bundle
 
 
+class InitOtpSubmitted(Submitted[InitOtpResultV2]):
+    """Send a one-time code to an e-mail address or a phone number."""
+
+    operation = "init_otp"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_V3"
+    result_key = "initOtpResultV2"
+    result_struct = InitOtpResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+    @property
+    def otp_encryption_target_bundle(self) -> str:
+        return self.result.otp_encryption_target_bundle
+
+
+class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
+    """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
+
+    operation = "init_otp_auth"
+    activity_type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
+    result_key = "initOtpAuthResultV2"
+    result_struct = InitOtpAuthResultV2
+
+    @property
+    def otp_id(self) -> str:
+        return self.result.otp_id
+
+
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
 
@@ -1843,3 +1941,16 @@ class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult])
     @property
     def wallet_account_id(self) -> str:
         return self.result.wallet_account_id
+
+
+class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):
+    """Exchange a one-time code for a verification token."""
+
+    operation = "verify_otp"
+    activity_type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
+    result_key = "verifyOtpResult"
+    result_struct = VerifyOtpResult
+
+    @property
+    def verification_token(self) -> str:
+        return self.result.verification_token

@@ -28,6 +28,7 @@ from keystead.pipeline.activity import (
     IntentVersion,
     LoadContext,
     OidcTokens,
+    Outcome,
     Precondition,
     Resources,
 )
@@ -141,6 +142,8 @@ def activity(
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
+    It may yield a Refusal in place of the outcome.
+
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
     Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
     `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that
@@ -151,6 +154,7 @@ def activity(
     def declare(execute: Declared) -> Declared:
         execution, intent, outcome = _signature(execute)
         _check_signatures(execution, intent, load_context, resources)
+        outcome, *_ = [each for each in (outcome, *typing.get_args(outcome)) if _is_outcome(each)]
         (result,) = typing.get_args(outcome)
         current = IntentVersion(
             activity_type=activity_type,
@@ -221,6 +225,11 @@ def _check_signatures(
         takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
         if takes != [Organization, intent, context]:
             raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
+
+
+def _is_outcome(hint: Any) -> bool:
+    """`Outcome[…]`; an execution may yield a Refusal beside it."""
+    return typing.get_origin(hint) is Outcome
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from keystead.api.enums import OtpType
 from keystead.organizations.attached_rows import AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.sessions.one_time_codes import ACTIVE_MAX, ATTEMPTS_MAX, INIT_MAX, INIT_WINDOW_MS, CodeForm
-from keystead.sessions.verification_tokens import OtpType
 
 _encode = msgspec.json.Encoder().encode
 

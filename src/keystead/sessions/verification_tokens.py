@@ -12,11 +12,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from keystead.api.enums import OtpType
 from keystead.sessions import compact_jwt
 from keystead.sessions.compact_jwt import MalformedToken, read_compact
 from keystead.sessions.p256_signatures import is_signed_by
-
-OtpType = Literal["OTP_TYPE_EMAIL", "OTP_TYPE_SMS"]
 
 TOKEN_CHARACTERS_MAX = 4096
 

@@ -1,0 +1,68 @@
+"""list_email_events: what became of the e-mails that this organization's activities sent. Not here: sending."""
+
+from __future__ import annotations
+
+from keystead.api.parameters import Pagination, QueryRequest, ShortText
+from keystead.api.records import Wire
+from keystead.operations.declare import Reading, query
+from keystead.operations.pages import page_of
+from keystead.organizations.outgoing_messages import EmailEvent as StoredEmailEvent
+from keystead.organizations.outgoing_messages import SendResult
+
+
+class EmailEventDetails(Wire, frozen=True):
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+
+    diagnostic_code: str | None = None
+    delivery_smtp_response: str | None = None
+
+
+class EmailEvent(Wire, frozen=True):
+    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+
+    id: str
+    organization_id: str
+    message_id: str
+    event_type: str
+    from_address: str
+    to_address: str
+    timestamp: str
+    created_at: str
+    details: EmailEventDetails
+
+
+class ListEmailEventsRequest(QueryRequest, frozen=True, kw_only=True):
+    email: ShortText
+    event_type: ShortText | None = None
+    pagination_options: Pagination | None = None
+
+
+class ListEmailEventsResponse(Wire, frozen=True):
+    email_events: tuple[EmailEvent, ...]
+
+
+@query()
+async def list_email_events(reading: Reading, request: ListEmailEventsRequest) -> ListEmailEventsResponse:
+    """What became of e-mails to an address, newest first, by page."""
+    page = page_of(request.pagination_options)
+    organization_id = reading.organization.id
+    found = await reading.store.email_events(organization_id, request.email, request.event_type or "", page)
+    return ListEmailEventsResponse(email_events=tuple(_shown(organization_id, event) for event in found))
+
+
+def _shown(organization_id: str, event: StoredEmailEvent) -> EmailEvent:
+    sent = event.type is SendResult.SENT
+    return EmailEvent(
+        id=event.id,
+        organization_id=organization_id,
+        message_id=event.message_id,
+        event_type=event.type.value,
+        from_address=event.sender,
+        to_address=event.recipient,
+        timestamp=str(event.at_ms),
+        created_at=str(event.at_ms),
+        details=EmailEventDetails(
+            diagnostic_code=None if sent else event.detail,
+            delivery_smtp_response=event.detail if sent else None,
+        ),
+    )

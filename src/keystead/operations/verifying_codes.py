@@ -1,0 +1,197 @@
+"""verify_otp: the right code gives a verification token; a wrong one is counted, and the third locks the code.
+
+Here: the check that every use of a code goes through. Not here: starting codes (`starting_codes`), what a token is
+good for (`verified_contacts`).
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import RequestStruct
+from keystead.api.records import Wire
+from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message, read_target
+from keystead.operations.declare import activity, older
+from keystead.operations.starting_codes import Flow, Seconds, normalized
+from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome, Refusal
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.ports import ClientMessage
+from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
+from keystead.sessions.verification_tokens import VerificationToken
+
+TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S = 3_600, 86_400
+
+OtpCode = Annotated[str, Meta(max_length=64)]
+_OLDER_OPERATIONS = {"encrypted": "verify_otp with encryptedOtpBundle", "plain": "verify_otp", "auth": "otp_auth"}
+
+
+class VerifyOtpIntentV2(RequestStruct, frozen=True, kw_only=True):
+    """`encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+
+    `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+    """
+
+    otp_id: Uuid
+    encrypted_otp_bundle: Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
+    expiration_seconds: Seconds | None = None
+
+
+class VerifyOtpIntent(RequestStruct, frozen=True, kw_only=True):
+    """`public_key`: P-256 in hex, the key that the token shall name."""
+
+    otp_id: Uuid
+    otp_code: OtpCode
+    expiration_seconds: Seconds | None = None
+    public_key: Annotated[str, Meta(max_length=130)] | None = None
+
+
+class _PlainAttempt(VerifyOtpIntentV2, frozen=True, kw_only=True):
+    """What the older version reads as."""
+
+    otp_code: str
+    public_key: str | None
+
+
+class VerifyOtpResult(Wire, frozen=True):
+    """`verification_token`: a JWT which proves that the contact got the code."""
+
+    verification_token: str
+
+
+class StoredCode(msgspec.Struct, frozen=True):
+    """The code that a request names, None if there is none, and the count of its contact."""
+
+    code: OneTimeCode | None
+    count: CodeCount | None
+
+
+async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
+    code = await source.store.one_time_code(source.organization.id, otp_id)
+    if code is None:
+        return StoredCode(None, None)
+    subject = contact_subject(normalized(code.otp_type, code.contact))
+    return StoredCode(code, await source.store.code_count(source.organization.id, subject))
+
+
+async def _stored(source: ContextSource, intent: VerifyOtpIntentV2) -> StoredCode:
+    return await stored_code(source, intent.otp_id)
+
+
+def _plain(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
+    return _PlainAttempt(
+        otp_id=intent.otp_id,
+        encrypted_otp_bundle="",
+        expiration_seconds=intent.expiration_seconds,
+        otp_code=intent.otp_code,
+        public_key=intent.public_key,
+    )
+
+
+@activity(
+    "ACTIVITY_TYPE_VERIFY_OTP_V2",
+    accepts=(older("ACTIVITY_TYPE_VERIFY_OTP", _plain),),
+    load_context=_stored,
+    changes_organization=False,
+)
+async def verify_otp(
+    execution: ExecutionWith[StoredCode], intent: VerifyOtpIntentV2
+) -> Outcome[VerifyOtpResult] | Refusal:
+    """Exchange a one-time code for a verification token."""
+    lasts_s = _checked_token_life(intent.expiration_seconds)
+    flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
+    code = open_code(execution, execution.context, flow)
+    if isinstance(intent, _PlainAttempt):
+        typed, public_key = intent.otp_code, intent.public_key
+    else:
+        assert code.target is not None, "the encrypted flow has a target"
+        attempt = await execution.signer.open_otp_attempt(
+            organization_id=execution.organization.id,
+            data_key=execution.organization.data_key.sealed,
+            otp_id=code.id,
+            sealed=code.target,
+            message=ClientMessage(*read_message(intent.encrypted_otp_bundle, "parameters.encryptedOtpBundle")),
+        )
+        typed, public_key = attempt.code, attempt.public_key
+    named_key = _compressed(public_key) if public_key else None
+    if (refused := await refused_attempt(execution, code, typed)) is not None:
+        return refused
+    token = await execution.signer.sign_verification_token(
+        VerificationToken(
+            id=execution.new_id(),
+            organization_id=execution.organization.id,
+            otp_type=code.otp_type,
+            contact=code.contact,
+            expires_at_ms=execution.now_ms + lasts_s * 1000,
+            public_key=named_key,
+        )
+    )
+    return Outcome(
+        result=VerifyOtpResult(verification_token=token), attachments=used_code(execution, execution.context)
+    )
+
+
+def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCode:
+    """The code that is stored, if this flow may still try it. Raises InvalidRequest."""
+    code = stored.code
+    if code is None:
+        raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code of this id was sent here")
+    if code.flow != flow:
+        raise InvalidRequest(
+            f"Invalid OTP code: field `parameters.otpId`: this code is taken by {_OLDER_OPERATIONS[code.flow]}"
+        )
+    if not code.is_open(execution.now_ms):
+        if code.used_at_ms is not None:
+            reason = "it was used before"
+        elif code.attempts >= ATTEMPTS_MAX:
+            reason = "it is locked after too many wrong attempts"
+        else:
+            reason = "it has expired"
+        raise InvalidRequest(f"Invalid OTP code: {reason}; ask for a new one")
+    return code
+
+
+async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -> Refusal | None:
+    """None if this is the code; else the refusal, which counts the attempt."""
+    digest = await execution.signer.code_digest(
+        organization_id=execution.organization.id,
+        data_key=execution.organization.data_key.sealed,
+        otp_id=code.id,
+        code=canonical_code(typed, code.form),
+    )
+    if hmac.compare_digest(digest, code.digest):
+        return None
+    counted = code.after_wrong_attempt()
+    left = ATTEMPTS_MAX - counted.attempts
+    return Refusal(error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {left}"), rows=(counted,))
+
+
+def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:
+    """What is written when a code is used: it is good for nothing more, and its contact may get another."""
+    assert stored.code is not None
+    used = stored.code.after_use(execution.now_ms)
+    return (used,) if stored.count is None else (used, stored.count.without(used.id))
+
+
+def _compressed(public_key: str) -> str:
+    """In lower-case hex, 66 digits."""
+    point = read_target(public_key, "public_key of the attempt")
+    return ("03" if point[-1] & 1 else "02") + point[1:33].hex()
+
+
+def _checked_token_life(seconds: str | None) -> int:
+    if not seconds:
+        return TOKEN_LIFE_DEFAULT_S
+    if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds) <= TOKEN_LIFE_MAX_S):
+        raise InvalidRequest(
+            f"invalid verification token expiration: field `parameters.expirationSeconds`: {seconds!r}: expected 1 "
+            f"to {TOKEN_LIFE_MAX_S} seconds as decimal text"
+        )
+    return int(seconds)
