@@ -45,7 +45,10 @@ export async function openPage(browser, url, server) {
   });
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
+  const refusals = [];
+  const told = async (answer) => `${answer.url()} ${answer.status()} ${await answer.text().catch(String)}`;
+  page.on("response", (answer) => answer.status() >= 400 && refusals.push(told(answer)));
   await page.evaluateOnNewDocument((server) => Object.assign(window, { server }), server);
   await page.goto(url, { waitUntil: "load" });
-  return { page, problems, close: () => context.close() };
+  return { page, problems, refusals, close: () => context.close() };
 }

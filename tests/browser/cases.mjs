@@ -30,7 +30,7 @@ export async function run(cases, entry = "kits.js") {
       await body(opened.page);
       assert.deepEqual(opened.problems, []);
     } catch (failed) {
-      error = failed.stack;
+      error = [failed.stack, "the server refused:", ...(await Promise.all(opened.refusals))].join("\n");
     }
     console.log(JSON.stringify({ case: name, error }));
     await opened.close();

@@ -88,10 +88,10 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "parameters.userEmail",
     ),
-    "verification comes later": (
+    "a verification token that is none": (
         "update_user_email",
         lambda c: {"userId": c.user_ids["Ana"], "userEmail": "", "verificationToken": "x"},
-        501,
+        400,
         "verificationToken",
     ),
     "a member of the root quorum": (

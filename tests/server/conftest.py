@@ -1,4 +1,4 @@
-"""The adversaries that the tests in this folder go through."""
+"""The adversaries that the tests in this folder go through, and a server that keeps its messages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from keystead.testing import Outbox
 from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
+from tests.support.codes import Codes
+from tests.support.servers import bootstrap_installation, running
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +19,11 @@ def scenario(
 ) -> Iterator[AuthorizationScenario]:
     with running_scenario(make_database, tmp_path_factory.mktemp("scenario") / "log") as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
+    installation = bootstrap_installation(make_database(), mode="dev")
+    with running(installation, tmp_path_factory.mktemp("codes") / "log") as server:
+        yield Codes(server, server.caller, Outbox(server.base_url.replace("127.0.0.1", "localhost")))
+    installation.database.close()

@@ -4,56 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
 
 from keystead.chains.bundle_texts import read_target
-from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
 from keystead.stamps.signing import generate_api_key
-from keystead.testing import Outbox
-from tests.conftest import MakeDatabase
-from tests.support import bundles
-from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
+from tests.support.callers import SDK_FORM, Caller, refusal, unique
+from tests.support.codes import PUBLIC_KEY, Codes
 from tests.support.example_codes import SANDBOX, an_address, code_params, encrypted_attempt
-from tests.support.servers import Server, bootstrap_installation, running, user_with_key
-
-KEY = bundles.fresh()
-PUBLIC_KEY = bundles.compressed(KEY).hex()
-
-
-class Codes(NamedTuple):
-    """A server that keeps its messages, and what asks it for codes."""
-
-    server: Server
-    caller: Caller
-    outbox: Outbox
-
-    def started(self, contact: str, **others: Any) -> dict[str, Any]:
-        result: dict[str, Any] = self.caller.result("init_otp", code_params(contact, **others))
-        return result
-
-    def verify(self, begun: dict[str, Any], code: str, **others: Any) -> httpx.Response:
-        attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], code, PUBLIC_KEY)
-        asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt, **others}
-        return self.caller.submit("verify_otp", asked, SDK_FORM)
-
-    def token(self, begun: dict[str, Any], code: str, **others: Any) -> VerificationToken:
-        result = answered(self.verify(begun, code, **others))["activity"]["result"]["verifyOtpResult"]
-        keys = self.server.http.get("/installation-keys").json()["keys"]
-        (issuer,) = [bytes.fromhex(key["publicKey"]) for key in keys if key["name"] == "verification_key"]
-        return read_verification_token(result["verificationToken"], issuer, int(time.time() * 1000))
-
-
-@pytest.fixture(scope="module")
-def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
-    installation = bootstrap_installation(make_database(), mode="dev")
-    with running(installation, tmp_path_factory.mktemp("codes") / "log") as server:
-        yield Codes(server, server.caller, Outbox(server.base_url.replace("127.0.0.1", "localhost")))
-    installation.database.close()
+from tests.support.servers import user_with_key
 
 
 def told(response: httpx.Response) -> str:

@@ -647,7 +647,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -2052,7 +2052,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address.
+        """Change or remove a user's e-mail address; with a verification token it is verified.
 
         An empty address takes the address away.
         """
@@ -2095,7 +2095,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number.
+        """Change or remove a user's phone number; with a verification token it is verified.
 
         An empty number takes the number away.
         """
@@ -2760,7 +2760,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet.
+        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -4165,7 +4165,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address.
+        """Change or remove a user's e-mail address; with a verification token it is verified.
 
         An empty address takes the address away.
         """
@@ -4208,7 +4208,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number.
+        """Change or remove a user's phone number; with a verification token it is verified.
 
         An empty number takes the number away.
         """

@@ -728,6 +728,8 @@ class CreateWalletIntent(Wire, frozen=True):
 
 
 class ClientSignature(Wire, frozen=True):
+    """By the key that the verification token names. `signature`: r and s in hex, over SHA-256 of `message`."""
+
     public_key: str
     scheme: str
     message: str
@@ -1866,7 +1868,7 @@ class UpdateUserSubmitted(Submitted[UpdateUserResult]):
 
 
 class UpdateUserEmailSubmitted(Submitted[UpdateUserEmailResult]):
-    """Change or remove a user's e-mail address."""
+    """Change or remove a user's e-mail address; with a verification token it is verified."""
 
     operation = "update_user_email"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_EMAIL"
@@ -1892,7 +1894,7 @@ class UpdateUserNameSubmitted(Submitted[UpdateUserNameResult]):
 
 
 class UpdateUserPhoneNumberSubmitted(Submitted[UpdateUserPhoneNumberResult]):
-    """Change or remove a user's phone number."""
+    """Change or remove a user's phone number; with a verification token it is verified."""
 
     operation = "update_user_phone_number"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER"

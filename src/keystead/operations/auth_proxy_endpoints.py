@@ -33,7 +33,7 @@ from keystead.operations.auth_proxy_accounts import (
     GetAccountResponse,
     check_audience,
 )
-from keystead.operations.sub_organization_intents import ClientSignature
+from keystead.operations.verified_contacts import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.organization import Organization

@@ -165,12 +165,22 @@ class ListVerifiedSuborgsResponse(Wire, frozen=True):
     organization_ids: tuple[str, ...]
 
 
+_VERIFIED = {"EMAIL": LookupKind.VERIFIED_EMAIL, "PHONE_NUMBER": LookupKind.VERIFIED_PHONE_NUMBER}
+
+
 @query()
-def list_verified_suborgs(_: Reading, request: ListVerifiedSuborgsRequest) -> ListVerifiedSuborgsResponse:
-    """Ids of sub-organizations in which this contact was verified: none, since no contact can be verified yet."""
-    page_of(request.pagination_options)
-    if request.filter_type and request.filter_type not in ("EMAIL", "PHONE_NUMBER"):
-        raise InvalidRequest(
-            f"invalid request body: field `filterType`: {request.filter_type!r}: expected EMAIL or PHONE_NUMBER"
-        )
-    return ListVerifiedSuborgsResponse(organization_ids=())
+async def list_verified_suborgs(
+    reading: Reading, request: ListVerifiedSuborgsRequest
+) -> ListVerifiedSuborgsResponse:
+    """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter."""
+    page = page_of(request.pagination_options)
+    kind, value = request.filter_type or None, request.filter_value
+    if kind is not None and kind not in _VERIFIED:
+        raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected EMAIL or PHONE_NUMBER")
+    if (kind is None) != (not value):
+        raise InvalidRequest("invalid request body: fields `filterType` and `filterValue` go together")
+    found_by = (_VERIFIED[kind], _AS_STORED[kind](value)) if kind and value else None
+    found = await reading.store.suborganizations(reading.organization.id, found_by, page)
+    if found is None:
+        raise unknown_cursor(page)
+    return ListVerifiedSuborgsResponse(organization_ids=tuple(found))

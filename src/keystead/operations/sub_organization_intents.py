@@ -23,6 +23,7 @@ from keystead.api.parameters import (
     upgraded_oauth_provider,
 )
 from keystead.operations.private_keys import PrivateKeyParams, PrivateKeysParams
+from keystead.operations.verified_contacts import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 
 ROOT_USERS_MAX = 100
@@ -61,13 +62,6 @@ class RootUserParamsV2(RequestStruct, frozen=True):
     authenticators: tuple[AuthenticatorParamsV2, ...]
     oauth_providers: tuple[OauthProviderParams, ...]
     user_email: ShortText | None = None
-
-
-class ClientSignature(RequestStruct, frozen=True):
-    public_key: ShortText
-    scheme: ShortText
-    message: Token
-    signature: ShortText
 
 
 Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]

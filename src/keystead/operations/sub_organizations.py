@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from keystead.api.enums import FeatureName
+from keystead.api.enums import FeatureName, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
+from keystead.operations.starting_codes import normalized
 from keystead.operations.sub_organization_intents import (
     CreateSubOrganizationIntentV8,
     SubOrganizationWithPrivateKeys,
@@ -22,14 +23,16 @@ from keystead.operations.sub_organization_intents import (
     from_v7,
 )
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
+from keystead.operations.verified_contacts import TOKEN_FIELD, check_signup, proven_token
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Version, apply, from_records
-from keystead.organizations.users import refuse_verification
+from keystead.organizations.verified_contacts import contact_verified
 from keystead.pipeline.activity import Execution, NewOrganization, Outcome
+from keystead.sessions.verification_tokens import VerificationToken
 
 
 class CreateSubOrganizationResultV8(Wire, frozen=True):
@@ -89,7 +92,8 @@ async def create_sub_organization(
             "activity not callable by sub-organizations: a sub-organization has none of its own",
             machine_code="INVALID_ACTIVITY_CALLER",
         )
-    refuse_verification(intent.verification_token)
+    token = await proven_token(execution, intent.verification_token) if intent.verification_token else None
+    verified = None if token is None else _verified_user(token, intent)
     organization_id = execution.new_id()
     profile = Profile(
         name=intent.sub_organization_name,
@@ -121,6 +125,8 @@ async def create_sub_organization(
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)
+    if token is not None and verified is not None:
+        organization = apply(organization, contact_verified(organization, users[verified], token.otp_type), version)
     made: Outcome[CreateWalletResult] | None = None
     attachments: tuple[Attachment, ...] = ()
     if intent.wallet is not None:
@@ -144,6 +150,21 @@ async def create_sub_organization(
         result=result,
         new_organization=NewOrganization(organization, attachments),
         derived=made.derived if made else (),
+    )
+
+
+def _verified_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:
+    """Which of the root users has the contact that the token proves; its key must confirm what that user gets.
+
+    Raises InvalidRequest.
+    """
+    for index, user in enumerate(intent.root_users):
+        contact = user.user_email if token.otp_type is OtpType.EMAIL else user.user_phone_number
+        if contact and normalized(token.otp_type, contact) == token.contact:
+            check_signup(token, intent.client_signature, user)
+            return index
+    raise InvalidRequest(
+        f"invalid verification token: field `{TOKEN_FIELD}`: no user in `{_FIELD}` has the contact that it proves"
     )
 
 

@@ -8,17 +8,19 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.decoding import Label
-from keystead.api.enums import TagType
+from keystead.api.enums import OtpType, TagType
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
+from keystead.operations.verified_contacts import check_own_contact
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_may_go, check_still_credentialed
 from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.organization import Put, Remove
+from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import refuse_verification, user_named
+from keystead.organizations.users import user_named
+from keystead.organizations.verified_contacts import contact_verified, contacts_changed, user_removed
 from keystead.pipeline.activity import Execution, Outcome
 
 AT_ONCE = 1_000
@@ -52,7 +54,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[Updat
     if intent.user_tag_ids:
         check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
-    return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=(_changed(execution, user),))
+    return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=_changed(execution, user))
 
 
 class UpdateUserNameIntent(RequestStruct, frozen=True):
@@ -68,7 +70,7 @@ class UpdateUserNameResult(Wire, frozen=True):
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outcome[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(user_named(execution.organization, intent.user_id), user_name=intent.user_name)
-    return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=(_changed(execution, user),))
+    return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=_changed(execution, user))
 
 
 class UpdateUserEmailIntent(RequestStruct, frozen=True):
@@ -84,11 +86,11 @@ class UpdateUserEmailResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL")
-def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
-    """Change or remove a user's e-mail address."""
-    refuse_verification(intent.verification_token)
+async def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
+    """Change or remove a user's e-mail address; with a verification token it is verified."""
     user = _with_email(user_named(execution.organization, intent.user_id), intent.user_email)
-    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=(_changed(execution, user),))
+    changes = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
+    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes)
 
 
 class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
@@ -104,14 +106,13 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER")
-def update_user_phone_number(
+async def update_user_phone_number(
     execution: Execution, intent: UpdateUserPhoneNumberIntent
 ) -> Outcome[UpdateUserPhoneNumberResult]:
-    """Change or remove a user's phone number."""
-    refuse_verification(intent.verification_token)
+    """Change or remove a user's phone number; with a verification token it is verified."""
     user = _with_phone_number(user_named(execution.organization, intent.user_id), intent.user_phone_number)
-    result = UpdateUserPhoneNumberResult(user_id=user.user_id)
-    return Outcome(result=result, changes=(_changed(execution, user),))
+    changes = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
+    return Outcome(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes)
 
 
 def _with_email(user: User, address: str) -> User:
@@ -123,9 +124,22 @@ def _with_phone_number(user: User, number: str) -> User:
     return replace(user, user_phone_number=checked)
 
 
-def _changed(execution: Execution, user: User) -> Put:
+async def _changed_contact(
+    execution: Execution, user: User, otp_type: OtpType, verification_token: str | None
+) -> tuple[Change, ...]:
+    """The user with a new contact of this type, which the token proves if there is one."""
+    if not verification_token:
+        return _changed(execution, user)
+    await check_own_contact(execution, verification_token, user, otp_type)
     check_still_credentialed(execution.organization, user)
-    return Put(replace(user, updated_at=Timestamp.from_ms(execution.now_ms)))
+    changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
+    return (Put(changed), *contact_verified(execution.organization, changed, otp_type))
+
+
+def _changed(execution: Execution, user: User) -> tuple[Change, ...]:
+    check_still_credentialed(execution.organization, user)
+    changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
+    return (Put(changed), *contacts_changed(execution.organization, changed))
 
 
 class DeleteUsersIntent(RequestStruct, frozen=True):
@@ -147,6 +161,7 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[Del
         result=DeleteUsersResult(user_ids=user_ids),
         changes=(
             *(Remove(Passkey, authenticator_id) for authenticator_id in passkeys),
+            *(change for user_id in user_ids for change in user_removed(execution.organization, user_id)),
             *(Remove(User, user_id) for user_id in user_ids),
         ),
     )

@@ -25,6 +25,8 @@ class LookupKind(StrEnum):
     PHONE_NUMBER = "phone_number"
     WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
     OAUTH_IDENTITY = "oauth_identity"
+    VERIFIED_EMAIL = "verified_email"
+    VERIFIED_PHONE_NUMBER = "verified_phone_number"
     AUTH_PROXY = "auth_proxy"
 
 

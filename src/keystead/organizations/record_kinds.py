@@ -24,6 +24,7 @@ from keystead.organizations.kinds.profile import Profiles
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.verified_contacts import VerifiedContactsMap
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.limits import Limit
 from keystead.organizations.record_map import RecordMap
@@ -67,6 +68,7 @@ KINDS = (
     Policies,
     Invitations,
     ImportTargets,
+    VerifiedContactsMap,
     SessionProfiles,
     AuthProxies,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
+from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import User
 from keystead.organizations.credentials import has_lasting_credential
 from keystead.organizations.organization import Organization
@@ -32,14 +32,6 @@ def check_credential(user: User, organization: Organization, field: str) -> None
         raise InvalidRequest(
             f"user missing valid credential: field `{field}`: {user.user_name!r} needs an API key that does not "
             "expire, an authenticator or an OAuth provider"
-        )
-
-
-def refuse_verification(verification_token: str | None) -> None:
-    """Raise NotImplementedHere for a token: it is refused rather than ignored."""
-    if verification_token:
-        raise NotImplementedHere(
-            "field `parameters.verificationToken`: verification tokens are not implemented yet"
         )
 
 

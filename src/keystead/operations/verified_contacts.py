@@ -1,0 +1,151 @@
+"""What a verification token proves to an execution: that its sender holds the contact of a user.
+
+Here: reading a token, the client's signature beside it. Not here: issuing tokens (`verifying_codes`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from keystead.api.enums import OtpType
+from keystead.api.errors import InvalidRequest
+from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.records import User
+from keystead.organizations.verified_contacts import has_contact
+from keystead.pipeline.activity import Execution
+from keystead.sessions import client_signatures
+from keystead.sessions.client_signatures import (
+    InvalidClientSignature,
+    check_login_signature,
+    check_signup_signature,
+)
+from keystead.sessions.verification_tokens import (
+    InvalidVerificationToken,
+    VerificationToken,
+    read_verification_token,
+)
+
+TOKEN_FIELD = "parameters.verificationToken"  # noqa: S105 (the name of a field)
+SIGNATURE_FIELD = "parameters.clientSignature"
+
+
+class ClientSignature(RequestStruct, frozen=True):
+    """By the key that the verification token names. `signature`: r and s in hex, over SHA-256 of `message`."""
+
+    public_key: ShortText
+    scheme: ShortText
+    message: Token
+    signature: ShortText
+
+
+class RequestedUser(Protocol):
+    """A root user as create_sub_organization is asked for it."""
+
+    @property
+    def api_keys(self) -> Any: ...
+    @property
+    def authenticators(self) -> Any: ...
+    @property
+    def oauth_providers(self) -> Any: ...
+    @property
+    def user_email(self) -> str | None: ...
+    @property
+    def user_phone_number(self) -> str | None: ...
+
+
+async def proven_token(execution: Execution, text: str) -> VerificationToken:
+    """What the token states, if this server issued it for this organization or its parent.
+
+    Raises InvalidRequest for a token that is forged, expired, or of another organization.
+    """
+    keys = await execution.signer.installation_keys()
+    issuer = {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
+    try:
+        token = read_verification_token(text, issuer, execution.now_ms)
+    except InvalidVerificationToken as invalid:
+        raise InvalidRequest(f"invalid verification token: field `{TOKEN_FIELD}`: {invalid}") from None
+    if token.organization_id not in (execution.organization.id, execution.organization.profile.parent_id):
+        raise InvalidRequest(
+            f"invalid verification token: field `{TOKEN_FIELD}`: it was issued in another organization"
+        )
+    return token
+
+
+async def check_own_contact(execution: Execution, text: str, user: User, otp_type: OtpType) -> None:
+    """Raise InvalidRequest unless the token proves the user's contact of this type."""
+    token = await proven_token(execution, text)
+    if token.otp_type is not otp_type or not has_contact(user, otp_type, token.contact):
+        raise InvalidRequest(
+            f"invalid verification token: field `{TOKEN_FIELD}`: it proves another contact than the request names"
+        )
+
+
+def check_login(token: VerificationToken, signature: ClientSignature | None, session_public_key: str) -> None:
+    """Raise InvalidRequest unless the token's key confirms a login by this key. `session_public_key`: compressed.
+
+    A token that names no key, of the older verify_otp, needs no signature.
+    """
+    if token.public_key is None and signature is None:
+        return
+    given = _given(signature)
+    try:
+        check_login_signature(
+            public_key=given.public_key,
+            message=given.message,
+            signature=given.signature,
+            token=token,
+            session_public_key=session_public_key,
+        )
+    except InvalidClientSignature as invalid:
+        raise _invalid(invalid) from None
+
+
+def check_signup(token: VerificationToken, signature: ClientSignature | None, user: RequestedUser) -> None:
+    """Raise InvalidRequest unless the token's key confirms a sign-up with exactly this user's credentials.
+
+    A token that names no key, of the older verify_otp, needs no signature.
+    """
+    if token.public_key is None and signature is None:
+        return
+    given = _given(signature)
+    requested: dict[str, Any] = {
+        "apiKeys": _as_json(user.api_keys),
+        "authenticators": _as_json(user.authenticators),
+        "oauthProviders": _as_json(user.oauth_providers),
+        "email": user.user_email,
+        "phoneNumber": user.user_phone_number,
+    }
+    try:
+        check_signup_signature(
+            public_key=given.public_key,
+            message=given.message,
+            signature=given.signature,
+            token=token,
+            requested=requested,
+        )
+    except InvalidClientSignature as invalid:
+        raise _invalid(invalid) from None
+
+
+def _as_json(value: Any) -> Any:
+    """The value as a JSON parser reads it."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _given(signature: ClientSignature | None) -> ClientSignature:
+    if signature is None:
+        raise InvalidRequest(
+            f"invalid client signature: field `{SIGNATURE_FIELD}`: the verification token names a key, whose "
+            "signature is needed"
+        )
+    if signature.scheme != client_signatures.SCHEME:
+        raise InvalidRequest(
+            f"invalid client signature: field `{SIGNATURE_FIELD}.scheme`: expected {client_signatures.SCHEME}"
+        )
+    return signature
+
+
+def _invalid(refused: InvalidClientSignature) -> InvalidRequest:
+    return InvalidRequest(f"invalid client signature: field `{SIGNATURE_FIELD}`: {refused}")

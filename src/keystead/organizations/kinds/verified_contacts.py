@@ -1,0 +1,31 @@
+"""Contacts of users that were proved to be theirs. Not here: what proves them (`operations.verified_contacts`)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.record_map import RecordMap
+
+
+class VerifiedContacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one user. A contact is here only while it is the user's own: whoever changes that changes this."""
+
+    user_id: str
+    email: str | None = None
+    phone_number: str | None = None
+
+
+class VerifiedContactsMap(RecordMap[VerifiedContacts], frozen=True):
+    word = "verified_contacts"
+    record = VerifiedContacts
+    id_field = "user_id"
+
+    @classmethod
+    def lookups(cls, record: VerifiedContacts) -> frozenset[Lookup]:
+        found = []
+        if record.email:
+            found.append(Lookup(LookupKind.VERIFIED_EMAIL, record.email.lower(), record.user_id))
+        if record.phone_number:
+            found.append(Lookup(LookupKind.VERIFIED_PHONE_NUMBER, record.phone_number, record.user_id))
+        return frozenset(found)

@@ -1,0 +1,81 @@
+"""Asking a server that keeps its messages for one-time codes, and using them. Not here: the parameters."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, NamedTuple
+
+import httpx
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
+from keystead.stamps.base64url import decode_base64url
+from keystead.testing import Outbox
+from tests.support import bundles
+from tests.support.callers import SDK_FORM, Caller, answered
+from tests.support.example_codes import code_params, encrypted_attempt
+from tests.support.servers import Server
+
+KEY = bundles.fresh()
+PUBLIC_KEY = bundles.compressed(KEY).hex()
+"""The key that verification tokens name."""
+
+
+def claims(token: str) -> dict[str, Any]:
+    """The claims of a JWT, whose signature is not looked at."""
+    read: dict[str, Any] = json.loads(decode_base64url(token.split(".")[1]))
+    return read
+
+
+def client_signature(message: dict[str, Any], key: ec.EllipticCurvePrivateKey = KEY) -> dict[str, str]:
+    text = json.dumps(message)
+    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    return {
+        "publicKey": bundles.compressed(key).hex(),
+        "scheme": "CLIENT_SIGNATURE_SCHEME_API_P256",
+        "message": text,
+        "signature": (r.to_bytes(32) + s.to_bytes(32)).hex(),
+    }
+
+
+def signup_signature(token: str, **signup: Any) -> dict[str, str]:
+    message = {"signupV2": signup, "tokenId": claims(token)["id"], "type": "USAGE_TYPE_SIGNUP"}
+    return client_signature(message)
+
+
+def login_signature(token: str, public_key: str) -> dict[str, str]:
+    message = {"login": {"publicKey": public_key}, "tokenId": claims(token)["id"], "type": "USAGE_TYPE_LOGIN"}
+    return client_signature(message)
+
+
+class Codes(NamedTuple):
+    """A server that keeps its messages, and what asks it for codes."""
+
+    server: Server
+    caller: Caller
+    outbox: Outbox
+
+    def started(self, contact: str, **others: Any) -> dict[str, Any]:
+        result: dict[str, Any] = self.caller.result("init_otp", code_params(contact, **others))
+        return result
+
+    def proven(self, contact: str, **others: Any) -> str:
+        """A verification token for a contact."""
+        begun = self.started(contact, **others)
+        response = self.verify(begun, self.outbox.code(contact))
+        token: str = answered(response)["activity"]["result"]["verifyOtpResult"]["verificationToken"]
+        return token
+
+    def verify(self, begun: dict[str, Any], code: str, **others: Any) -> httpx.Response:
+        attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], code, PUBLIC_KEY)
+        asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt, **others}
+        return self.caller.submit("verify_otp", asked, SDK_FORM)
+
+    def token(self, begun: dict[str, Any], code: str, **others: Any) -> VerificationToken:
+        result = answered(self.verify(begun, code, **others))["activity"]["result"]["verifyOtpResult"]
+        keys = self.server.http.get("/installation-keys").json()["keys"]
+        (issuer,) = [bytes.fromhex(key["publicKey"]) for key in keys if key["name"] == "verification_key"]
+        return read_verification_token(result["verificationToken"], issuer, int(time.time() * 1000))
