@@ -69,7 +69,7 @@ def _try(
         return
     for _ in range(4):
         body = _mutated(valid, chance)
-        before = _state(server)
+        before = state(server)
         findings.tried += 1
         try:
             response = tenant.post(operation.path, body)
@@ -80,7 +80,7 @@ def _try(
             findings.add(f"{operation.name}: {response.status_code} {response.text[:120]}", body)
         elif response.status_code != 200:
             _check_refusal(operation.name, response, body, findings)
-            if _state(server) != before:
+            if state(server) != before:
                 findings.add(f"{operation.name}: refused with {response.status_code}, yet something changed", body)
 
 
@@ -103,7 +103,7 @@ def _check_refusal(name: str, response: httpx.Response, body: bytes, findings: F
         findings.add(f"{name}: a refusal that is not in the documented shape: {error!r}"[:200], body)
 
 
-def _state(server: Server) -> list[tuple[Any, ...]]:
+def state(server: Server) -> list[tuple[Any, ...]]:
     """How many rows each table has, and the sum of the versions: nothing is written without a change of these."""
     database = server.installation.database
     counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in TABLES if name not in RECORDED)

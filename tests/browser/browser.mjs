@@ -4,16 +4,15 @@ import { createServer } from "node:http";
 import chromium from "@sparticuz/chromium";
 import puppeteer from "puppeteer-core";
 
-const HERE = new URL("./page/", import.meta.url);
 const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
 
-/** Serves the page on localhost, which browsers treat as a secure place. `scripts` maps paths to JavaScript. */
-export async function servePage(scripts) {
-  const html = await readFile(new URL("index.html", HERE));
+/** Serves page/index.html with this script on localhost, which browsers treat as a secure place. */
+export async function servePage(script) {
+  const html = await readFile(new URL("./page/index.html", import.meta.url));
   const server = createServer((request, response) => {
-    const script = scripts[request.url];
-    response.setHeader("content-type", script ? "text/javascript" : "text/html");
-    response.end(script ?? html);
+    const isScript = request.url === "/page.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : html);
   });
   await new Promise((resolve) => server.listen(0, "localhost", resolve));
   return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };

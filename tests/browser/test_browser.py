@@ -13,7 +13,7 @@ from tests.compatibility.scripts import drive
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("script", ["passkeys.mjs", "sessions.mjs", "react.mjs"])
+@pytest.mark.parametrize("script", ["passkeys.mjs", "sessions.mjs", "react.mjs", "example.mjs"])
 def test_in_a_browser(script: str, live: Live, subtests: pytest.Subtests) -> None:
     with Client(live.base_url, live.api_public_key, live.api_private_key, live.organization_id) as client:
         [proxy] = client.query("list_auth_proxy_configs")["authProxyConfigs"]

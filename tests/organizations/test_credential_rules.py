@@ -16,12 +16,12 @@ from keystead.organizations.credentials import (
     check_identities_free,
     check_not_held_by_siblings,
     check_public_keys_free,
+    check_room_for_authenticators,
     has_lasting_credential,
     new_api_key,
     new_oauth_providers,
     tokens_of,
     with_api_keys,
-    with_authenticators,
     with_oauth_providers,
 )
 from keystead.organizations.identities import ProvenIdentity
@@ -169,11 +169,11 @@ def test_no_expiring_keys_at_all() -> None:
 
 def test_numbers_of_authenticators_and_providers() -> None:
     limits = Limits(authenticators_per_user=2, oauth_providers_per_user=2)
-    passkeys, providers = [an_authenticator() for _ in range(2)], [a_provider() for _ in range(2)]
-    assert with_authenticators(passkeys[:1], passkeys[1:], limits) == tuple(passkeys)
+    providers = [a_provider() for _ in range(2)]
+    check_room_for_authenticators(1, 1, limits)
     assert with_oauth_providers(providers[:1], providers[1:], limits) == tuple(providers)
     with pytest.raises(LimitReached, match="maximum authenticators: 2"):
-        with_authenticators(passkeys, [an_authenticator()], limits)
+        check_room_for_authenticators(2, 1, limits)
     with pytest.raises(LimitReached, match="maximum oauth providers: 2"):
         with_oauth_providers(providers, [a_provider()], limits)
 

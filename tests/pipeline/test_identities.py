@@ -196,3 +196,22 @@ def test_the_record_alone_tells_what_was_attached() -> None:
     said = people.database.evaluations[people.id]
     again, _ = people.run(replayed(people.founding, people.activities(), said, people.limits))
     assert again == people.organization
+
+
+def test_others_run_between_two_tokens() -> None:
+    """A request may bring a thousand, each of which takes a tenth of a millisecond to verify."""
+    people, watched = harness()
+    verified: list[int] = []
+    """How many tokens had been verified, each time that another task ran."""
+
+    async def both() -> None:
+        tokens = [token(people, sub=str(number)) for number in range(10)]
+        body = people.body("create_oauth_providers", asked(people, *tokens))
+        sending = asyncio.ensure_future(people.sending(people.caller("R1"), "create_oauth_providers", body))
+        while not sending.done():
+            verified.append(len(watched.fields))
+            await asyncio.sleep(0)
+        await sending
+
+    people.run(both())
+    assert set(range(1, 11)) <= set(verified)

@@ -456,6 +456,7 @@ WRONG = [
     Wrong("origin above the relying party", lambda p: created(p, origin="https://com"), "relying party"),
     Wrong("origin merely ending alike", lambda p: created(p, origin="https://anexample.com"), "relying party"),
     Wrong("a top-level domain for a relying party", lambda p: registered_as(p, rp_id="com"), "relying party"),
+    Wrong("host too long", lambda p: created(p, origin=f"https://{'a.' * 130}example.com"), "longer than 253"),
     Wrong("origin without host", lambda p: created(p, origin="https://"), "relying party"),
     Wrong("origin no URL", lambda p: created(p, origin="https://["), ""),
     Wrong("user absent", lambda p: registered_as(p, flags=p.UV | p.AT), "UP flag"),
@@ -474,6 +475,26 @@ def test_wrong(case: Wrong, passkey: Passkey) -> None:
     message = refusal(case.arguments(passkey))
     assert case.says in message
     assert message.startswith((MISSING, "invalid authenticator attestation: "))
+
+
+COSTLY_KEYS = {
+    "3,072 bits with an exponent as long": rsa.RSAPublicNumbers((1 << 3071) + 1, (1 << 3071) + 3),
+    "16,384 bits": rsa.RSAPublicNumbers(65537, (1 << 16_383) + 1),
+}
+
+
+@pytest.mark.parametrize("numbers", COSTLY_KEYS.values(), ids=COSTLY_KEYS)
+def test_a_key_that_takes_long_to_verify_with_is_not_tried(
+    numbers: rsa.RSAPublicNumbers, passkey: Passkey, issuer: Issuer
+) -> None:
+    certificate = issuer.issue(numbers.public_key())
+    statement = {"alg": -257, "sig": b"\1" * 384, "x5c": [der(certificate)]}
+    assert "RSA key of more than" in refusal(passkey.register().attest("packed", statement))
+
+
+def test_more_certificates_than_a_chain_has(passkey: Passkey, issuer: Issuer) -> None:
+    statement = {"alg": -7, "sig": b"\1" * 70, "x5c": [der(issuer.root)] * 9}
+    assert "9 certificates, at most 8" in refusal(passkey.register().attest("packed", statement))
 
 
 def test_a_credential_less_registration_is_refused(passkey: Passkey) -> None:

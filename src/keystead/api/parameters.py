@@ -70,11 +70,15 @@ class ApiKeyParams(RequestStruct, frozen=True):
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
+Transports = Annotated[tuple[AuthenticatorTransport, ...], Meta(max_length=16)]
+"""How a passkey is reached. There are fewer kinds; browsers may name one twice."""
+
+
 class Attestation(RequestStruct, frozen=True):
     credential_id: Base64Url
     client_data_json: Base64Url
     attestation_object: Base64Url
-    transports: tuple[AuthenticatorTransport, ...]
+    transports: Transports
 
 
 class AuthenticatorParamsV2(RequestStruct, frozen=True):
@@ -96,7 +100,7 @@ class SimpleClientExtensionResults(RequestStruct, frozen=True):
 class AuthenticatorAttestationResponse(RequestStruct, frozen=True):
     client_data_json: Base64Url
     attestation_object: Base64Url
-    transports: tuple[AuthenticatorTransport, ...] | None = None
+    transports: Transports | None = None
     authenticator_attachment: ShortText | None = None
 
 

@@ -23,8 +23,8 @@ from keystead.organizations.credential_removal import AUTHENTICATORS, without_cr
 from keystead.organizations.credentials import (
     check_credential_ids_free,
     check_not_held_by_siblings,
+    check_room_for_authenticators,
     new_authenticator,
-    with_authenticators,
 )
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.organization import Put, Remove
@@ -76,6 +76,7 @@ def create_authenticators(
     """Give a user more passkeys, each with its attestation."""
     user = user_named(execution.organization, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
+    check_room_for_authenticators(len(user.authenticators), len(intent.authenticators), execution.limits)
     registered = [
         new_authenticator(params, execution.new_id(), now, f"parameters.authenticators[{index}]")
         for index, params in enumerate(intent.authenticators)
@@ -83,11 +84,10 @@ def create_authenticators(
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
     check_not_held_by_siblings(execution.context, [one.credential_id for one in added])
-    held = with_authenticators(user.authenticators, added, execution.limits)
     return Outcome(
         result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),
         changes=(
-            Put(replace(user, authenticators=held, updated_at=now)),
+            Put(replace(user, authenticators=(*user.authenticators, *added), updated_at=now)),
             *(Put(passkey) for _, passkey in registered),
         ),
     )

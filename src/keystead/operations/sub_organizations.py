@@ -119,7 +119,7 @@ async def create_sub_organization(
     ]
     # An authentication proxy passes on what anybody claims, so it vouches for nothing.
     is_proxied = execution.submitter_id in parent.auth_proxies
-    users, changes = added_users(
+    users, changes = await added_users(
         replace(execution, organization=organization), requested, _FIELD, by_parent=not is_proxied
     )
     user_ids = tuple(user.user_id for user in users)

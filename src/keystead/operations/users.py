@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -33,12 +34,12 @@ from keystead.organizations.credentials import (
     check_identities_free,
     check_not_held_by_siblings,
     check_public_keys_free,
+    check_room_for_authenticators,
     new_api_key,
     new_authenticator,
     new_oauth_providers,
     tokens_of,
     with_api_keys,
-    with_authenticators,
     with_oauth_providers,
 )
 from keystead.organizations.kinds.passkeys import Passkey
@@ -196,11 +197,11 @@ async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) 
         older("ACTIVITY_TYPE_CREATE_USERS", _from_v1),
     ),
 )
-def create_users(
+async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
 ) -> Outcome[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
+    users, changes = await added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
     return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
@@ -225,7 +226,7 @@ async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnl
 
 
 @activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
-def create_api_only_users(
+async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> Outcome[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
@@ -240,13 +241,13 @@ def create_api_only_users(
         )
         for user in intent.api_only_users
     ]
-    users, changes = added_users(
+    users, changes = await added_users(
         execution, requested, "parameters.apiOnlyUsers", held_by_siblings=execution.context
     )
     return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
-def added_users(
+async def added_users(
     execution: Execution,
     requested: Sequence[UserParamsV4],
     field: str,
@@ -256,14 +257,15 @@ def added_users(
 ) -> tuple[list[User], tuple[Change, ...]]:
     """The requested users, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
 
+    Other requests run between one user and the next: passkeys take a while to verify.
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
     organization.users.check_limit(len(requested), execution.limits)
-    added = [
-        _new_user(execution, params, f"{field}[{index}]", by_parent=by_parent)
-        for index, params in enumerate(requested)
-    ]
+    added = []
+    for index, params in enumerate(requested):
+        added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
+        await asyncio.sleep(0)
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]
     authenticators = [authenticator for user in users for authenticator in user.authenticators]
@@ -280,6 +282,7 @@ def _new_user(
     execution: Execution, params: UserParamsV4, field: str, *, by_parent: bool
 ) -> tuple[User, list[Passkey]]:
     now, limits, new_id = Timestamp.from_ms(execution.now_ms), execution.limits, execution.new_id
+    check_room_for_authenticators(0, len(params.authenticators), limits)
     keys = [new_api_key(key, new_id(), now, f"{field}.apiKeys[{i}]") for i, key in enumerate(params.api_keys)]
     registered = [
         new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
@@ -296,7 +299,7 @@ def _new_user(
     user = User(
         user_id=new_id(),
         user_name=params.user_name,
-        authenticators=with_authenticators((), [authenticator for authenticator, _ in registered], limits),
+        authenticators=tuple(authenticator for authenticator, _ in registered),
         api_keys=with_api_keys((), keys, limits, execution.now_ms),
         user_tags=tuple(dict.fromkeys(params.user_tags)),
         oauth_providers=with_oauth_providers((), providers, limits),

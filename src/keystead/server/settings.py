@@ -135,7 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     smtp_host: Annotated[
-        str, Meta(description="Mail server that e-mails are handed to; empty for none (operations.md).")
+        str, Meta(description="Mail server that e-mails are handed to; empty for none (logins.md).")
     ] = ""
     smtp_port: Annotated[int, Meta(description="Its port.", ge=1, le=65_535)] = 587
     smtp_security: Annotated[

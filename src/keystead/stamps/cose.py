@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPubli
 from webauthn.helpers import parse_cbor
 from webauthn.helpers.exceptions import InvalidCBORData
 
+from keystead.stamps.cbor import plain_item_end
+
 COSE_KEY_BYTES_MAX = 1024
 RSA_MODULUS_BITS_MIN = 2048
 RSA_MODULUS_BITS_MAX = 4096
@@ -36,9 +38,10 @@ def load_cose_key(cose: bytes) -> EllipticCurvePublicKey | RSAPublicKey:
     if len(cose) > COSE_KEY_BYTES_MAX:
         raise ValueError(f"a COSE key of {len(cose)} bytes, at most {COSE_KEY_BYTES_MAX} are read")
     try:
+        plain_item_end(cose)
         key = parse_cbor(cose)
-    except InvalidCBORData as exc:
-        raise ValueError("the COSE key is not CBOR") from exc
+    except (InvalidCBORData, ValueError) as exc:
+        raise ValueError("the COSE key is not CBOR as authenticators write it") from exc
     if not isinstance(key, dict):
         raise ValueError("the COSE key is not a map")  # noqa: TRY004 - bad data of a caller, no misuse by ours
     kind = (key.get(_KTY), key.get(_ALG))

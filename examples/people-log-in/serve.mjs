@@ -1,0 +1,34 @@
+// Builds the page and serves it. KEYSTEAD_AUTH_PROXY_ID: the id that `keystead dev` prints beside "auth proxy".
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { build } from "esbuild";
+import { installationKey, verificationKeyOf } from "./installation-key.mjs";
+
+const { KEYSTEAD_BASE_URL: apiBaseUrl = "http://localhost:8080", KEYSTEAD_AUTH_PROXY_ID, PORT = "3000" } = process.env;
+if (!KEYSTEAD_AUTH_PROXY_ID) throw new Error("set KEYSTEAD_AUTH_PROXY_ID");
+
+const authProxyUrl = `${apiBaseUrl}/auth-proxy`;
+const headers = { "X-Auth-Proxy-Config-ID": KEYSTEAD_AUTH_PROXY_ID };
+const asked = await fetch(`${authProxyUrl}/v1/wallet_kit_config`, { method: "POST", headers, body: "{}" });
+const { organizationId, message } = await asked.json();
+if (!asked.ok) throw new Error(message);
+
+const { outputFiles } = await build({
+  entryPoints: [new URL("app.js", import.meta.url).pathname],
+  bundle: true,
+  format: "esm",
+  write: false,
+  define: {
+    global: "globalThis",
+    SERVER: JSON.stringify({ apiBaseUrl, authProxyUrl, authProxyConfigId: KEYSTEAD_AUTH_PROXY_ID, organizationId }),
+  },
+  plugins: [installationKey(await verificationKeyOf(apiBaseUrl))],
+});
+const html = await readFile(new URL("index.html", import.meta.url));
+
+const server = createServer((request, response) => {
+  const isScript = request.url === "/app.js";
+  response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+  response.end(isScript ? outputFiles[0].text : html);
+});
+server.listen(Number(PORT), "localhost", () => console.log(`http://localhost:${server.address().port}/`));

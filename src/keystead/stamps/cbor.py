@@ -1,0 +1,86 @@
+"""Whether CBOR is of the plain kind that authenticators write, before a general decoder reads it.
+
+Here: the subset of RFC 8949 that CTAP2 allows (its section "Message Encoding"): no tags, definite lengths, integers
+and texts as keys of maps, little nesting. Not here: what the items mean (`ceremony`, `attestation`, `cose`).
+
+A general decoder does for a tag whatever the tag says: it compiles regular expressions, parses mail, and follows
+shared references, with which 200 bytes stand for a value that takes days to hash. No authenticator writes tags.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import assert_never
+
+NESTING_MAX = 16
+"""CTAP2 allows four levels; extensions of browsers may add some."""
+
+
+class _Kind(IntEnum):
+    """Major types. SIMPLE: false, true, null, floating-point numbers."""
+
+    UNSIGNED = 0
+    NEGATIVE = 1
+    BYTES = 2
+    TEXT = 3
+    ARRAY = 4
+    MAP = 5
+    TAG = 6
+    SIMPLE = 7
+
+
+_KEY_KINDS = frozenset((_Kind.UNSIGNED, _Kind.NEGATIVE, _Kind.BYTES, _Kind.TEXT))
+
+
+def plain_item_end(data: bytes, start: int = 0) -> int:
+    """Where the item ends that begins at `start`. Time and memory are linear in the bytes read.
+
+    Raises ValueError if it is not of the plain kind, or incomplete.
+    """
+    position = start
+    open_items = [1]
+    """How many items are still to be read, for each container that is open; the keys of a map count, too."""
+    maps = [False]
+    while open_items:
+        if open_items[-1] == 0:
+            open_items.pop()
+            maps.pop()
+            continue
+        is_key = maps[-1] and open_items[-1] % 2 == 0
+        open_items[-1] -= 1
+        kind, value, position = _head(data, position)
+        if is_key and kind not in _KEY_KINDS:
+            raise ValueError("CBOR: a key of a map must be an integer, a text or bytes")
+        match kind:
+            case _Kind.BYTES | _Kind.TEXT:
+                position += value
+                if position > len(data):
+                    raise ValueError("CBOR: it ends too early")
+            case _Kind.ARRAY | _Kind.MAP:
+                if len(open_items) > NESTING_MAX:
+                    raise ValueError(f"CBOR: nested deeper than {NESTING_MAX} levels")
+                open_items.append(2 * value if kind is _Kind.MAP else value)
+                maps.append(kind is _Kind.MAP)
+            case _Kind.TAG:
+                raise ValueError("CBOR: tags are not allowed")
+            case _Kind.UNSIGNED | _Kind.NEGATIVE | _Kind.SIMPLE:
+                pass
+            case _:
+                assert_never(kind)
+    return position
+
+
+def _head(data: bytes, position: int) -> tuple[_Kind, int, int]:
+    """Major type and argument of the item at `position`, and where its content begins (RFC 8949, section 3)."""
+    if position >= len(data):
+        raise ValueError("CBOR: it ends too early")
+    kind, information = _Kind(data[position] >> 5), data[position] & 0x1F
+    position += 1
+    if information < 24:
+        return kind, information, position
+    if information > 27:
+        raise ValueError("CBOR: lengths must be definite")
+    size = 1 << (information - 24)
+    if position + size > len(data):
+        raise ValueError("CBOR: it ends too early")
+    return kind, int.from_bytes(data[position : position + size], "big"), position + size

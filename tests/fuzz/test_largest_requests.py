@@ -1,0 +1,36 @@
+"""The largest request of each operation that its declared bounds let through: answered or refused, in one piece."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.largest_requests import Largest, largest_requests
+from fuzz.requests import state
+from tests.support.authorization_scenario import new_sub_organization
+from tests.support.callers import refusal
+from tests.support.organization_fixtures import create_records
+from tests.support.servers import Server
+
+NOT_IMPLEMENTED = 501
+BY_OPERATION: dict[str, list[Largest]] = {}
+for largest in largest_requests():
+    if largest.is_current:
+        BY_OPERATION.setdefault(largest.operation.name, []).append(largest)
+
+
+@pytest.mark.parametrize("name", BY_OPERATION)
+def test_largest_requests(name: str, sqlite_server: Server) -> None:
+    root = sqlite_server.caller
+    # A sub-organization makes none of its own, and people sign up under a parent.
+    of_parent = name == "create_sub_organization" or "auth_proxy" in name
+    tenant = root if of_parent else new_sub_organization(root)
+    records = create_records(tenant)
+    for one in BY_OPERATION[name]:
+        body = one.body(tenant, one.parameters(records))
+        before = state(sqlite_server)
+        response = tenant.post(one.operation.path, body)
+        if response.status_code == 200:
+            continue
+        status, _ = refusal(response)
+        assert status < 500 or status == NOT_IMPLEMENTED, one.name
+        assert state(sqlite_server) == before, f"{one.name}: refused, yet something changed"
