@@ -17,6 +17,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.example_codes import full_params, older_params
+from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
     contacts,
@@ -45,7 +46,6 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
-    session_profile_params,
 )
 from tests.support.passkeys import SoftPasskey
 
@@ -111,6 +111,7 @@ TRANSACTION = {
     "type": "TRANSACTION_TYPE_ETHEREUM",
 }
 
+
 QUERIES: dict[str, Make] = {
     "get_active_policies": lambda f: {},
     "list_policy_warnings": lambda f: {},
@@ -173,6 +174,7 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 """Queries whose answer is always 404."""
 
 SUBMISSIONS: dict[str, Make] = {
+    **SESSIONS,
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
         "apiOnlyUsers": [
             {
@@ -215,28 +217,6 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
-    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2": lambda f: {
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "userId": f.user_id,
-        "apiKeyName": unique("session"),
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-    },
-    "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION": lambda f: {
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "email": f.fresh("email"),
-        "apiKeyName": unique("session"),
-        "expirationSeconds": "60",
-    },
-    "ACTIVITY_TYPE_CREATE_SESSION_PROFILE": lambda f: session_profile_params(
-        expirationSeconds="60", notes="for tests"
-    ),
-    "ACTIVITY_TYPE_STAMP_LOGIN": lambda f: {
-        "publicKey": generate_api_key().public_key,
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-        "sessionProfileId": f.fresh("session_profile"),
-    },
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),

@@ -13,6 +13,7 @@ from typing import Any
 
 from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
+from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
@@ -73,6 +74,11 @@ class RecordIds:
     contract_interface_id: str
     activity_id: str
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
+
+    def token(self, public_key: str) -> str:
+        """An ID token of the holder's identity for a login by this key."""
+        subject = self.fresh("subject")
+        return ISSUER.token(now_ms() // 1000, sub=subject, nonce=nonce_of(public_key))
 
 
 _IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name != "fresh"}
@@ -147,6 +153,15 @@ class _Fresh:
 
     def _session_profile(self) -> str:
         return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
+
+    def _subject(self) -> str:
+        """Of an identity that a new user has."""
+        subject = unique("subject")
+        token = ISSUER.token(now_ms() // 1000, sub=subject)
+        provider = {"providerName": unique("provider"), "oidcToken": token}
+        parameters = {"userId": self._user(), "oauthProviders": [provider]}
+        self._root.submitted("create_oauth_providers", parameters)
+        return subject
 
     def _email(self) -> str:
         email = f"{secrets.token_hex(8)}@example.com"

@@ -20,11 +20,8 @@ _LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this
 _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "create_read_only_session",
             "email_auth",
-            "oauth",
             "oauth2_authenticate",
-            "oauth_login",
             "otp_auth",
             "otp_login",
         ),

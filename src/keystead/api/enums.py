@@ -37,6 +37,10 @@ class CredentialType(StrEnum):
     READ_WRITE_SESSION_KEY_P256 = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
     OAUTH_KEY_P256 = "CREDENTIAL_TYPE_OAUTH_KEY_P256"
     LOGIN = "CREDENTIAL_TYPE_LOGIN"
+    # Of attested stamps. No record has them; the public schema has no words for them.
+    EMAIL_OTP = "CREDENTIAL_TYPE_EMAIL_OTP"
+    SMS_OTP = "CREDENTIAL_TYPE_SMS_OTP"
+    OAUTH = "CREDENTIAL_TYPE_OAUTH"
 
 
 class ApiKeyCurve(StrEnum):

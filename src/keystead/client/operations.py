@@ -26,6 +26,7 @@ ACTIVITY_TYPES = {
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
     "create_private_key_tag": "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG",
     "create_private_keys": "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    "create_read_only_session": "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION",
     "create_read_write_session": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
     "create_session_profile": "ACTIVITY_TYPE_CREATE_SESSION_PROFILE",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
@@ -60,6 +61,8 @@ ACTIVITY_TYPES = {
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
     "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
     "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
+    "oauth": "ACTIVITY_TYPE_OAUTH",
+    "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -935,6 +938,23 @@ class Operations(Calls):
             },
         )
 
+    def create_read_only_session(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadOnlySessionSubmitted:
+        """Begin a session of the submitter that opens queries, and nothing else.
+
+        Nothing is asked: the session is the submitter's.
+        """
+        return self._submit(
+            shapes.CreateReadOnlySessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     def create_read_write_session(
         self,
         *,
@@ -1679,6 +1699,62 @@ class Operations(Calls):
                 "sendFromEmailSenderName": send_from_email_sender_name,
                 "expirationSeconds": expiration_seconds,
                 "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    def oauth(
+        self,
+        *,
+        oidc_token: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthSubmitted:
+        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
+        """
+        return self._submit(
+            shapes.OauthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def oauth_login(
+        self,
+        *,
+        oidc_token: str,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthLoginSubmitted:
+        """Begin a session of the user whom an ID token proves.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
+        """
+        return self._submit(
+            shapes.OauthLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
             },
         )
 
@@ -3048,6 +3124,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_read_only_session(
+        self,
+        *,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateReadOnlySessionSubmitted:
+        """Begin a session of the submitter that opens queries, and nothing else.
+
+        Nothing is asked: the session is the submitter's.
+        """
+        return await self._submit(
+            shapes.CreateReadOnlySessionSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {},
+        )
+
     async def create_read_write_session(
         self,
         *,
@@ -3792,6 +3885,62 @@ class AsyncOperations(AsyncCalls):
                 "sendFromEmailSenderName": send_from_email_sender_name,
                 "expirationSeconds": expiration_seconds,
                 "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
+    async def oauth(
+        self,
+        *,
+        oidc_token: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthSubmitted:
+        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
+        """
+        return await self._submit(
+            shapes.OauthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def oauth_login(
+        self,
+        *,
+        oidc_token: str,
+        public_key: str,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OauthLoginSubmitted:
+        """Begin a session of the user whom an ID token proves.
+
+        `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
+        """
+        return await self._submit(
+            shapes.OauthLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oidcToken": oidc_token,
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
             },
         )
 

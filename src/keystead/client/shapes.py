@@ -125,6 +125,8 @@ __all__ = [
     "CreatePrivateKeyTagSubmitted",
     "CreatePrivateKeysResultV2",
     "CreatePrivateKeysSubmitted",
+    "CreateReadOnlySessionResult",
+    "CreateReadOnlySessionSubmitted",
     "CreateReadWriteSessionResultV2",
     "CreateReadWriteSessionSubmitted",
     "CreateSessionProfileResult",
@@ -247,8 +249,12 @@ __all__ = [
     "MfaPolicy",
     "MfaStatus",
     "MnemonicLanguage",
+    "OauthLoginResult",
+    "OauthLoginSubmitted",
     "OauthProvider",
     "OauthProviderParamsV2",
+    "OauthResult",
+    "OauthSubmitted",
     "OidcClaims",
     "OrganizationData",
     "OtpType",
@@ -693,6 +699,17 @@ class CreatePrivateKeysResultV2(Wire, frozen=True):
     private_keys: tuple[PrivateKeyResult, ...]
 
 
+class CreateReadOnlySessionResult(Wire, frozen=True):
+    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    session: str
+    session_expiry: str
+
+
 class CreateReadWriteSessionResultV2(Wire, frozen=True):
     organization_id: str
     organization_name: str
@@ -913,6 +930,16 @@ class InitOtpResultV2(Wire, frozen=True):
 
 class InitOtpAuthResultV2(Wire, frozen=True):
     otp_id: str
+
+
+class OauthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class OauthLoginResult(Wire, frozen=True):
+    session: str
 
 
 class RejectActivityResult(Wire, frozen=True):
@@ -1173,6 +1200,39 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
     @property
     def private_keys(self) -> tuple[PrivateKeyResult, ...]:
         return self.result.private_keys
+
+
+class CreateReadOnlySessionSubmitted(Submitted[CreateReadOnlySessionResult]):
+    """Begin a session of the submitter that opens queries, and nothing else."""
+
+    operation = "create_read_only_session"
+    activity_type = "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION"
+    result_key = "createReadOnlySessionResult"
+    result_struct = CreateReadOnlySessionResult
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def username(self) -> str:
+        return self.result.username
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+    @property
+    def session_expiry(self) -> str:
+        return self.result.session_expiry
 
 
 class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
@@ -1679,6 +1739,40 @@ class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
     @property
     def otp_id(self) -> str:
         return self.result.otp_id
+
+
+class OauthSubmitted(Submitted[OauthResult]):
+    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+
+    operation = "oauth"
+    activity_type = "ACTIVITY_TYPE_OAUTH"
+    result_key = "oauthResult"
+    result_struct = OauthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class OauthLoginSubmitted(Submitted[OauthLoginResult]):
+    """Begin a session of the user whom an ID token proves."""
+
+    operation = "oauth_login"
+    activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
+    result_key = "oauthLoginResult"
+    result_struct = OauthLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
 
 
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):

@@ -20,6 +20,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profile, Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
@@ -127,6 +128,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def auth_proxies(self) -> AuthProxies:
         return self.of(AuthProxies)
+
+    @property
+    def read_only_sessions(self) -> ReadOnlySessions:
+        return self.of(ReadOnlySessions)
 
     @property
     def bytes(self) -> int:

@@ -21,6 +21,7 @@ from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
@@ -70,6 +71,7 @@ KINDS = (
     ImportTargets,
     VerifiedContactsMap,
     SessionProfiles,
+    ReadOnlySessions,
     AuthProxies,
 )
 """Every record kind. A new one is added here, and nowhere else."""
