@@ -15,6 +15,7 @@ from keystead.operations import CATALOGUE
 from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
+from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.example_codes import full_params, older_params
 from tests.support.example_sessions import SESSIONS
@@ -147,6 +148,8 @@ QUERIES: dict[str, Make] = {
         "paginationOptions": PAGES,
     },
     "list_auth_proxy_configs": lambda f: {},
+    "get_oauth2_credential": lambda f: {"oauth2CredentialId": f.fresh("oauth2_credential")},
+    "list_oauth2_credentials": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
@@ -248,36 +251,7 @@ SUBMISSIONS: dict[str, Make] = {
         "name": unique("sub-organization"),
         "rootAuthenticator": SoftPasskey().params(),
     },
-    "ACTIVITY_TYPE_DISABLE_AUTH_PROXY": lambda f: {"configId": f.fresh("auth_proxy")},
-    "ACTIVITY_TYPE_ENABLE_AUTH_PROXY": lambda f: {},
-    "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG": lambda f: {
-        "configId": f.fresh("auth_proxy"),
-        "allowedOrigins": ["https://app.example", "http://localhost:5173"],
-        "allowedAuthMethods": ["email", "passkey", "oauth"],
-        "sendFromEmailAddress": "login@app.example",
-        "sendFromEmailSenderName": "Ada's application",
-        "replyToEmailAddress": "help@app.example",
-        "otpTemplateId": "template",
-        "emailCustomizationParams": {
-            "appName": "Ada's application",
-            "logoUrl": "https://app.example/logo.png",
-            "magicLinkTemplate": "https://app.example/%s",
-            "templateVariables": "{}",
-        },
-        "smsCustomizationParams": {"template": "Your code is {{.OtpCode}}"},
-        "walletKitSettings": {
-            "enabledSocialProviders": ["google"],
-            "oauthClientIds": {"google": "client-of-the-tests"},
-            "oauthRedirectUrl": "https://app.example/",
-        },
-        "otpExpirationSeconds": 120,
-        "verificationTokenExpirationSeconds": 600,
-        "sessionExpirationSeconds": 3600,
-        "otpAlphanumeric": False,
-        "otpLength": 6,
-        "verificationTokenRequiredForGetAccountPii": True,
-        "socialLinkingClientIds": ["client-of-the-tests"],
-    },
+    **PROXY_SUBMISSIONS,
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {

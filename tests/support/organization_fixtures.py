@@ -19,6 +19,7 @@ from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
 from tests.support.example_codes import encrypted_sandbox_code, sandbox_code
 from tests.support.issuers import ISSUER
+from tests.support.oauth2_provider import SECRET
 from tests.support.passkeys import SoftPasskey
 
 ERC20_TRANSFER = json.dumps(
@@ -190,6 +191,19 @@ class _Fresh:
 
     def _auth_proxy(self) -> str:
         return str(self._root.result("enable_auth_proxy", {})["userId"])
+
+    def _client_secret(self) -> str:
+        keys = self._root.http.get("/installation-keys").json()["keys"]
+        (key,) = [key for key in keys if key["name"] == "client_secret_key"]
+        return bundles.client_secret(SECRET.encode(), bytes.fromhex(key["publicKey"]))
+
+    def _oauth2_credential(self) -> str:
+        credential = {
+            "provider": "OAUTH2_PROVIDER_DISCORD",
+            "clientId": unique("client"),
+            "encryptedClientSecret": self._client_secret(),
+        }
+        return str(self._root.result("create_oauth2_credential", credential)["oauth2CredentialId"])
 
     def _policy(self) -> str:
         return str(self._root.result("create_policy", policy_params())["policyId"])

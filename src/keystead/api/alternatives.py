@@ -21,7 +21,6 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "email_auth",
-            "oauth2_authenticate",
             "otp_auth",
             "otp_login",
         ),

@@ -21,6 +21,7 @@ ACTIVITY_TYPES = {
     "create_authenticators": "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     "create_invitations": "ACTIVITY_TYPE_CREATE_INVITATIONS",
     "create_mfa_policy": "ACTIVITY_TYPE_CREATE_MFA_POLICY",
+    "create_oauth2_credential": "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL",
     "create_oauth_providers": "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     "create_policies": "ACTIVITY_TYPE_CREATE_POLICIES",
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
@@ -39,6 +40,7 @@ ACTIVITY_TYPES = {
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
     "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
     "delete_mfa_policy": "ACTIVITY_TYPE_DELETE_MFA_POLICY",
+    "delete_oauth2_credential": "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL",
     "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
     "delete_policies": "ACTIVITY_TYPE_DELETE_POLICIES",
     "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
@@ -62,6 +64,7 @@ ACTIVITY_TYPES = {
     "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
     "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     "oauth": "ACTIVITY_TYPE_OAUTH",
+    "oauth2_authenticate": "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
@@ -72,6 +75,7 @@ ACTIVITY_TYPES = {
     "stamp_login": "ACTIVITY_TYPE_STAMP_LOGIN",
     "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
+    "update_oauth2_credential": "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     "update_private_key_tag": "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG",
@@ -258,6 +262,22 @@ class Operations(Calls):
             {
                 "activityId": activity_id,
                 "userId": user_id,
+            },
+        )
+
+    def get_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauth2CredentialResponse:
+        """One OAuth 2.0 credential, its secret encrypted."""
+        return self._query(
+            "get_oauth2_credential",
+            shapes.GetOauth2CredentialResponse,
+            organization_id,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
             },
         )
 
@@ -524,6 +544,19 @@ class Operations(Calls):
                 "eventType": event_type,
                 "paginationOptions": pagination_options,
             },
+        )
+
+    def list_oauth2_credentials(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListOauth2CredentialsResponse:
+        """All OAuth 2.0 credentials of the organization."""
+        return self._query(
+            "list_oauth2_credentials",
+            shapes.ListOauth2CredentialsResponse,
+            organization_id,
+            {},
         )
 
     def list_policies(
@@ -833,6 +866,30 @@ class Operations(Calls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    def create_oauth2_credential(
+        self,
+        *,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateOauth2CredentialSubmitted:
+        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+
+        `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
+        """
+        return self._submit(
+            shapes.CreateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -1230,6 +1287,23 @@ class Operations(Calls):
             {
                 "userId": user_id,
                 "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    def delete_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauth2CredentialSubmitted:
+        """Forget a credential: nobody logs in with it any more."""
+        return self._submit(
+            shapes.DeleteOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
             },
         )
 
@@ -1730,6 +1804,38 @@ class Operations(Calls):
             },
         )
 
+    def oauth2_authenticate(
+        self,
+        *,
+        oauth2_credential_id: str,
+        auth_code: str,
+        redirect_uri: str,
+        code_verifier: str,
+        nonce: str,
+        bearer_token_target_public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.Oauth2AuthenticateSubmitted:
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+
+        `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
+
+        `bearer_token_target_public_key`: a P-256 point in hex; the provider's bearer token is encrypted to it.
+        """
+        return self._submit(
+            shapes.Oauth2AuthenticateSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "authCode": auth_code,
+                "redirectUri": redirect_uri,
+                "codeVerifier": code_verifier,
+                "nonce": nonce,
+                "bearerTokenTargetPublicKey": bearer_token_target_public_key,
+            },
+        )
+
     def oauth_login(
         self,
         *,
@@ -1997,6 +2103,29 @@ class Operations(Calls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    def update_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOauth2CredentialSubmitted:
+        """Replace the provider, client id and encrypted client secret of a credential."""
+        return self._submit(
+            shapes.UpdateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -2447,6 +2576,22 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauth2CredentialResponse:
+        """One OAuth 2.0 credential, its secret encrypted."""
+        return await self._query(
+            "get_oauth2_credential",
+            shapes.GetOauth2CredentialResponse,
+            organization_id,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+            },
+        )
+
     async def get_oauth_providers(
         self,
         *,
@@ -2710,6 +2855,19 @@ class AsyncOperations(AsyncCalls):
                 "eventType": event_type,
                 "paginationOptions": pagination_options,
             },
+        )
+
+    async def list_oauth2_credentials(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListOauth2CredentialsResponse:
+        """All OAuth 2.0 credentials of the organization."""
+        return await self._query(
+            "list_oauth2_credentials",
+            shapes.ListOauth2CredentialsResponse,
+            organization_id,
+            {},
         )
 
     async def list_policies(
@@ -3019,6 +3177,30 @@ class AsyncOperations(AsyncCalls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    async def create_oauth2_credential(
+        self,
+        *,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateOauth2CredentialSubmitted:
+        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+
+        `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
+        """
+        return await self._submit(
+            shapes.CreateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -3416,6 +3598,23 @@ class AsyncOperations(AsyncCalls):
             {
                 "userId": user_id,
                 "mfaPolicyId": mfa_policy_id,
+            },
+        )
+
+    async def delete_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauth2CredentialSubmitted:
+        """Forget a credential: nobody logs in with it any more."""
+        return await self._submit(
+            shapes.DeleteOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
             },
         )
 
@@ -3916,6 +4115,38 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def oauth2_authenticate(
+        self,
+        *,
+        oauth2_credential_id: str,
+        auth_code: str,
+        redirect_uri: str,
+        code_verifier: str,
+        nonce: str,
+        bearer_token_target_public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.Oauth2AuthenticateSubmitted:
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+
+        `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
+
+        `bearer_token_target_public_key`: a P-256 point in hex; the provider's bearer token is encrypted to it.
+        """
+        return await self._submit(
+            shapes.Oauth2AuthenticateSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "authCode": auth_code,
+                "redirectUri": redirect_uri,
+                "codeVerifier": code_verifier,
+                "nonce": nonce,
+                "bearerTokenTargetPublicKey": bearer_token_target_public_key,
+            },
+        )
+
     async def oauth_login(
         self,
         *,
@@ -4183,6 +4414,29 @@ class AsyncOperations(AsyncCalls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    async def update_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOauth2CredentialSubmitted:
+        """Replace the provider, client id and encrypted client secret of a credential."""
+        return await self._submit(
+            shapes.UpdateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 

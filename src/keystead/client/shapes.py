@@ -26,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    Oauth2Provider,
     OtpType,
     PathFormat,
     PayloadEncoding,
@@ -57,6 +58,7 @@ from keystead.api.records import (
     Evaluation,
     MfaPolicy,
     MfaStatus,
+    Oauth2Credential,
     OauthProvider,
     Policy,
     PolicyOutcome,
@@ -114,6 +116,8 @@ __all__ = [
     "CreateInvitationsSubmitted",
     "CreateMfaPolicyResult",
     "CreateMfaPolicySubmitted",
+    "CreateOauth2CredentialResult",
+    "CreateOauth2CredentialSubmitted",
     "CreateOauthProvidersResultV2",
     "CreateOauthProvidersSubmitted",
     "CreatePoliciesResult",
@@ -155,6 +159,8 @@ __all__ = [
     "DeleteInvitationSubmitted",
     "DeleteMfaPolicyResult",
     "DeleteMfaPolicySubmitted",
+    "DeleteOauth2CredentialResult",
+    "DeleteOauth2CredentialSubmitted",
     "DeleteOauthProvidersResult",
     "DeleteOauthProvidersSubmitted",
     "DeletePoliciesResult",
@@ -204,6 +210,7 @@ __all__ = [
     "GetMfaPoliciesResponse",
     "GetMfaPolicyResponse",
     "GetMfaStatusResponse",
+    "GetOauth2CredentialResponse",
     "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
     "GetOrganizationResponse",
@@ -235,6 +242,7 @@ __all__ = [
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
     "ListEmailEventsResponse",
+    "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -249,6 +257,10 @@ __all__ = [
     "MfaPolicy",
     "MfaStatus",
     "MnemonicLanguage",
+    "Oauth2AuthenticateResult",
+    "Oauth2AuthenticateSubmitted",
+    "Oauth2Credential",
+    "Oauth2Provider",
     "OauthLoginResult",
     "OauthLoginSubmitted",
     "OauthProvider",
@@ -301,6 +313,8 @@ __all__ = [
     "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
+    "UpdateOauth2CredentialResult",
+    "UpdateOauth2CredentialSubmitted",
     "UpdateOrganizationNameResult",
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
@@ -384,6 +398,10 @@ class GetMfaPolicyResponse(Wire, frozen=True):
 
 class GetMfaStatusResponse(Wire, frozen=True):
     mfa_statuses: tuple[MfaStatus, ...]
+
+
+class GetOauth2CredentialResponse(Wire, frozen=True):
+    oauth2_credential: Oauth2Credential
 
 
 class GetOauthProvidersResponse(Wire, frozen=True):
@@ -552,6 +570,10 @@ class ListEmailEventsResponse(Wire, frozen=True):
     email_events: tuple[EmailEvent, ...]
 
 
+class ListOauth2CredentialsResponse(Wire, frozen=True):
+    oauth2_credentials: tuple[Oauth2Credential, ...]
+
+
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
@@ -653,6 +675,10 @@ class CreateInvitationsResult(Wire, frozen=True):
 
 class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
+
+
+class CreateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
 
 
 class CreateOauthProvidersResultV2(Wire, frozen=True):
@@ -805,6 +831,10 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
+class DeleteOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
+
+
 class DeleteOauthProvidersResult(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
@@ -938,6 +968,10 @@ class OauthResult(Wire, frozen=True):
     credential_bundle: str
 
 
+class Oauth2AuthenticateResult(Wire, frozen=True):
+    oidc_token: str
+
+
 class OauthLoginResult(Wire, frozen=True):
     session: str
 
@@ -1006,6 +1040,10 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
+
+
+class UpdateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
 
 
 class UpdateOrganizationNameResult(Wire, frozen=True):
@@ -1131,6 +1169,19 @@ class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class CreateOauth2CredentialSubmitted(Submitted[CreateOauth2CredentialResult]):
+    """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
+
+    operation = "create_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL"
+    result_key = "createOauth2CredentialResult"
+    result_struct = CreateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class CreateOauthProvidersSubmitted(Submitted[CreateOauthProvidersResultV2]):
@@ -1425,6 +1476,19 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
+    """Forget a credential: nobody logs in with it any more."""
+
+    operation = "delete_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL"
+    result_key = "deleteOauth2CredentialResult"
+    result_struct = DeleteOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
@@ -1762,6 +1826,19 @@ class OauthSubmitted(Submitted[OauthResult]):
         return self.result.credential_bundle
 
 
+class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
+    """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
+
+    operation = "oauth2_authenticate"
+    activity_type = "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE"
+    result_key = "oauth2AuthenticateResult"
+    result_struct = Oauth2AuthenticateResult
+
+    @property
+    def oidc_token(self) -> str:
+        return self.result.oidc_token
+
+
 class OauthLoginSubmitted(Submitted[OauthLoginResult]):
     """Begin a session of the user whom an ID token proves."""
 
@@ -1894,6 +1971,19 @@ class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class UpdateOauth2CredentialSubmitted(Submitted[UpdateOauth2CredentialResult]):
+    """Replace the provider, client id and encrypted client secret of a credential."""
+
+    operation = "update_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL"
+    result_key = "updateOauth2CredentialResult"
+    result_struct = UpdateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class UpdateOrganizationNameSubmitted(Submitted[UpdateOrganizationNameResult]):

@@ -16,6 +16,7 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKey, DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
@@ -128,6 +129,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def auth_proxies(self) -> AuthProxies:
         return self.of(AuthProxies)
+
+    @property
+    def oauth2_credentials(self) -> Oauth2Credentials:
+        return self.of(Oauth2Credentials)
 
     @property
     def read_only_sessions(self) -> ReadOnlySessions:

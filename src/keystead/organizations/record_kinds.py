@@ -17,6 +17,7 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
@@ -73,6 +74,7 @@ KINDS = (
     SessionProfiles,
     ReadOnlySessions,
     AuthProxies,
+    Oauth2Credentials,
 )
 """Every record kind. A new one is added here, and nowhere else."""
 
