@@ -27,9 +27,9 @@ def drive_in_browser(script: str, live: Live, subtests: pytest.Subtests, **envir
     drive(str(HERE / script), "", live, subtests, KEYSTEAD_AUTH_PROXY_ID=proxy["configId"], **environment)
 
 
-@pytest.mark.parametrize("script", ["passkeys.mjs", "sessions.mjs", "codes.mjs", "mfa.mjs", "react.mjs", "example.mjs"])
-def test_in_a_browser(script: str, live: Live, subtests: pytest.Subtests) -> None:
-    drive_in_browser(script, live, subtests)
+@pytest.mark.parametrize("subject", ["passkeys", "sessions", "codes", "mfa", "react", "example"])
+def test_in_a_browser(subject: str, live: Live, subtests: pytest.Subtests) -> None:
+    drive_in_browser(f"{subject}.mjs", live, subtests)
 
 
 def test_a_provider_on_this_machine(
