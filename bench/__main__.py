@@ -18,6 +18,9 @@ from bench.yardstick import openssl_version
 
 CROWD = 100_000
 
+CONTENTION = "contention"
+"""What `--only` calls the measurement of several servers."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 if everything was measured and every request answered, whether or not targets were reached."""
@@ -49,9 +52,10 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
     quick = asked.quick
     return Plan(
         stores=asked.store or ["sqlite", "postgres"],
-        cases=[CASES[name] for name in asked.only or CASES],
+        cases=[CASES[name] for name in asked.only or CASES if name in CASES],
         worker_counts=[1] if quick else [1, cores],
         crowd=0 if quick else asked.organizations,
+        contention=asked.only is None or CONTENTION in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
     )
@@ -60,7 +64,9 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keystead on this machine.")
     parser.add_argument("--quick", action="store_true", help="one worker, one organization, two short blocks each")
-    parser.add_argument("--only", action="append", choices=CASES, help="a case; may be given more than once")
+    parser.add_argument(
+        "--only", action="append", choices=[*CASES, CONTENTION], help="a case; may be given more than once"
+    )
     parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")
     parser.add_argument(
         "--organizations", type=int, default=CROWD, help="how many the second database has; 0: no second database"

@@ -46,11 +46,18 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is measured: how requests are made, where they go. `warm_up`: at least so many before any that count."""
+    """What is measured: how requests are made, and the servers that get them, each as many.
+
+    `warm_up`: at least so many before any that count.
+    """
 
     make: Callable[[int], list[bytes]]
-    server: Server
+    servers: Sequence[Server]
     warm_up: int = 0
+
+    @property
+    def ports(self) -> list[int]:
+        return [server.port for server in self.servers]
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -91,7 +98,7 @@ class _Block(msgspec.Struct, frozen=True):
 
 
 def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Figures]:
-    """The figures of each subject, whose server runs on these cores."""
+    """The figures of each subject, whose servers run on these cores."""
     turns = pace.turns if len(subjects) > 1 else 1
     counts = [max(int(_probe(subject) * pace.seconds / turns), 100) for subject in subjects]
     blocks: list[list[_Block]] = [[] for _ in subjects]
@@ -113,7 +120,7 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
 def _probe(subject: Subject) -> float:
     warm_up = max(_PROBE // 2, subject.warm_up)
     requests = subject.make(warm_up + _PROBE // 2)
-    return send([subject.server.port], requests, warm_up=warm_up, limit_s=_LIMIT_S).rate
+    return send(subject.ports, requests, warm_up=warm_up, limit_s=_LIMIT_S).rate
 
 
 def _loaded(
@@ -130,7 +137,7 @@ def _loaded(
     begun, others_before = time.perf_counter(), others_s()
     for turn in range(turns):
         for subject, count, requests, some in zip(subjects, counts, made, loads, strict=True):
-            some.append(send([subject.server.port], requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
+            some.append(send(subject.ports, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
     return [together(some) for some in loads], others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
@@ -150,7 +157,7 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
         share=rate / yardstick,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
-        peak_mb=subject.server.peak_bytes() / 1e6,
+        peak_mb=sum(server.peak_bytes() for server in subject.servers) / 1e6,
         requests=len(latencies),
         failures=len(failures),
         others=statistics.median(block.others for block in blocks),

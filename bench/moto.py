@@ -36,7 +36,7 @@ def moto_signing(folder: Path, cores: Set[int]) -> Iterator[Subject]:
         def requests(count: int) -> list[bytes]:
             return [_signing(server, key_id) for _ in range(count)]
 
-        yield Subject(requests, server)
+        yield Subject(requests, [server])
 
 
 def _new_key(server: Server) -> str:

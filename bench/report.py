@@ -11,17 +11,18 @@ from bench.cases import (
     CREATE_INTERFACE,
     CREATE_WALLET,
     LIST_WALLETS,
+    SIGN_BY_MANY_KEYS,
     SIGN_RAW_PAYLOAD,
     SIGN_TRANSACTION,
     UPDATE_TAG,
 )
 from bench.measuring import DISTURBED, Figures
-from bench.run import Result
+from bench.results import Result
 
 COLUMNS = (
     ("operation", ""),
     ("store", ""),
-    ("workers", ":"),
+    ("processes", ":"),
     ("organizations", ":"),
     ("requests/s", ":"),
     ("verify/s", ":"),
@@ -38,17 +39,18 @@ HEADER = "\n".join(
 
 TARGETS: Mapping[tuple[str, str], float] = {
     (LIST_WALLETS.name, "sqlite"): 0.40,
-    (CREATE_INTERFACE.name, "sqlite"): 0.12,
+    (CREATE_INTERFACE.name, "sqlite"): 0.11,
     (UPDATE_TAG.name, "sqlite"): 0.10,
-    (SIGN_RAW_PAYLOAD.name, "sqlite"): 0.12,
+    (SIGN_RAW_PAYLOAD.name, "sqlite"): 0.09,
+    (SIGN_BY_MANY_KEYS.name, "sqlite"): 0.09,
     (SIGN_TRANSACTION.name, "sqlite"): 0.06,
     (CREATE_WALLET.name, "sqlite"): 0.01,
-    (LIST_WALLETS.name, "postgres"): 0.22,
+    (LIST_WALLETS.name, "postgres"): 0.30,
 }
 """Least shares of one worker with one organization."""
 
-GROWN_TARGET = 0.9
-"""The least share where there is much more, of organizations or of records, in shares where there is little."""
+NEARLY = 0.9
+"""Of a target: this is within its tolerance."""
 
 
 def row(result: Result) -> str:
@@ -84,11 +86,11 @@ def verdicts(results: Sequence[Result]) -> list[str]:
         _verdict(
             f"{_operation(result)}, {result.store}: against {result.baseline.what}",
             result.figures.share / result.baseline.share,
-            GROWN_TARGET,
+            result.baseline.least,
             result.figures,
         )
         for result in results
-        if result.baseline is not None and result.workers == 1
+        if result.baseline is not None and result.baseline.least is not None
     ]
     return lines
 
@@ -100,7 +102,12 @@ def _operation(result: Result) -> str:
 def _verdict(what: str, got: float, least: float, figures: Figures) -> str:
     """Only a server that had its core to itself can miss: others lower a share, and never raise it."""
     disturbed = figures.others > DISTURBED
-    word = "reached" if got >= least else "unknown" if disturbed else "MISSED "
+    if got >= least:
+        word = "reached"
+    elif got >= least * NEARLY:
+        word = "nearly "
+    else:
+        word = "unknown" if disturbed else "MISSED "
     others = f" (others had {figures.others:.2f} of a core)" if disturbed else ""
     return f"{word} {got:.3f} (at least {least:.2f})  {what}{others}"
 

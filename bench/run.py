@@ -10,22 +10,21 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from bench.cases import LIST_WALLETS, SIGN_RAW_PAYLOAD, Case
+from bench.cases import CREATE_INTERFACE, LIST_WALLETS, SIGN_RAW_PAYLOAD, Case
+from bench.contention import contended
 from bench.cores import Cores, pinned
 from bench.crowd import Member, new_members, settle
 from bench.installation import Installation, new_installation
-from bench.measuring import Figures, Pace, Subject, measure
+from bench.measuring import Pace, Subject, measure
 from bench.moto import moto_signing
 from bench.organizations import Furnishing
+from bench.results import COMPARED_LEAST, Baseline, Result, StoreName
 from bench.server import running
 from bench.stamping import Stamping
 from tests.support.postgres import PostgresServer, running_postgres
-
-StoreName = Literal["sqlite", "postgres"]
 
 FEW = 1_000
 """Organizations that a server keeps in memory together with ease."""
@@ -33,33 +32,15 @@ FEW = 1_000
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. `crowd`: how many organizations the second database has beside the first one; 0: no second.
-    `pace_of_all` is for all cores together."""
+    `pace_of_all` is for all cores together. `contention`: whether several servers are measured over PostgreSQL."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
     worker_counts: Sequence[int]
     crowd: int
+    contention: bool
     pace: Pace
     pace_of_all: Pace
-
-
-class Baseline(msgspec.Struct, frozen=True):
-    """The share that another is held against, since both were measured in turns; and what it is of, in words."""
-
-    what: str
-    share: float
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """`asked`: of which organizations requests were, or what the one organization holds, if that sets it apart."""
-
-    case: str
-    store: StoreName | Literal["memory"]
-    workers: int
-    organizations: int
-    asked: str = ""
-    figures: Figures
-    baseline: Baseline | None = None
 
 
 def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result]:
@@ -90,6 +71,13 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                         yield from _compared(plan, store, workers, case, among, len(members), places)
                 if many is not None and alone and LIST_WALLETS in plan.cases:
                     yield from _spread(plan, store, many, members, places)
+            if store == "postgres" and plan.contention:
+                databases.move(cores.all)
+                of_several = databases.folder / "several"
+                furnishing = CREATE_INTERFACE.furnishing
+                yield from contended(
+                    new_installation(databases.new(), of_several, cores.all, [furnishing]), cores.all, plan.pace
+                )
 
 
 def _of_peer(plan: Plan, places: Set[int]) -> Result:
@@ -119,7 +107,7 @@ def _compared(
             settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
             server = stack.enter_context(running(settings, installation.folder, places))
             stamping = Stamping(case, installation.organizations[case.furnishing], server.base_url)
-            subjects.append(Subject(stamping.requests, server))
+            subjects.append(Subject(stamping.requests, [server]))
         baseline = None
         for figures, others in zip(measure(subjects, places, pace), (0, crowd), strict=False):
             yield Result(
@@ -131,7 +119,7 @@ def _compared(
                 figures=figures,
                 baseline=baseline,
             )
-            baseline = Baseline("one organization alone", figures.share)
+            baseline = Baseline("one organization alone", figures.share, COMPARED_LEAST if workers == 1 else None)
 
 
 def _grown(
@@ -141,7 +129,7 @@ def _grown(
     organizations = [installation.organizations[furnishing] for furnishing in (smaller, case.furnishing)]
     with running(installation.settings, installation.folder, places) as server:
         subjects = [
-            Subject(Stamping(case, organization, server.base_url).requests, server)
+            Subject(Stamping(case, organization, server.base_url).requests, [server])
             for organization in organizations
         ]
         baseline = None
@@ -174,7 +162,7 @@ def _spread(
             def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Member] = chosen) -> list[bytes]:
                 return stamping.requests_of(chance.choices(chosen, k=count))
 
-            subjects.append(Subject(make, server, warm_up))
+            subjects.append(Subject(make, [server], warm_up))
         asked = (f"of {len(few):,} organizations", f"of all {len(members):,}")
         for figures, which in zip(measure(subjects, places, plan.pace), asked, strict=True):
             yield Result(

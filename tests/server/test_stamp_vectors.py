@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from keystead.api.rendering import encode
+from keystead.signer.installation_keys import VERIFICATION_KEY
 from keystead.stamps.base64url import decode_base64url, encode_base64url
+from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params, now_ms, refusal
-from tests.support.servers import bootstrap_installation, running
+from tests.support.servers import Installation, bootstrap_installation, running
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_text(encoding="utf-8"))
 VECTORS: list[dict[str, Any]] = FILE["vectors"]
@@ -31,8 +34,11 @@ CURVES = {
 def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """Holds the keys of the vectors; its server accepts times as old as theirs."""
     installation = bootstrap_installation(make_database(), organization_id=ORGANIZATION_ID)
-    settings = {"timestamp_past_s": now_ms() // 1000}
-    with running(installation, tmp_path_factory.mktemp("vectors") / "log", settings) as server:
+    folder = tmp_path_factory.mktemp("vectors")
+    (folder / "issuers.json").write_text(json.dumps({FILE["oidc"]["issuer"]: FILE["oidc"]["jwks"]}))
+    settings = {"timestamp_past_s": now_ms() // 1000, "oidc_keys_file": str(folder / "issuers.json")}
+    use_verification_key(installation, bytes.fromhex(FILE["keys"]["verificationTokenSigner"]["privateKey"]))
+    with running(installation, folder / "log", settings) as server:
         caller = server.caller
         keys = [api_key_params(FILE["keys"][name]["publicKey"], curveType=CURVES[name]) for name in CURVES]
         registration = FILE["webauthnRegistration"]
@@ -41,19 +47,45 @@ def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathF
             "challenge": registration["challenge"],
             "attestation": registration["attestation"] | {"transports": []},
         }
-        user = {"userName": "vectors", "apiKeys": keys, "authenticators": [passkey], "oauthProviders": []}
+        (token,) = [token_of(vector) for vector in VECTORS if vector["id"] == "attested-oidc"]
+        user = {
+            "userName": "vectors",
+            "userEmail": "user@example.com",
+            "apiKeys": keys,
+            "authenticators": [passkey],
+            "oauthProviders": [{"providerName": "issuer", "oidcToken": token}],
+        }
         caller.submitted("create_users", {"users": [user | {"userTags": []}]})
         yield caller
     installation.database.close()
+
+
+def use_verification_key(installation: Installation, private_key: bytes) -> None:
+    """Tokens of the vectors are signed by this key."""
+    sealed = installation.master_key.seal(private_key, VERIFICATION_KEY.context)
+
+    async def replace_key(store: DatabaseStore) -> bool:
+        stored = await store.instance_value(VERIFICATION_KEY.name)
+        assert stored is not None
+        return await store.replace_instance_value(VERIFICATION_KEY.name, stored, encode(sealed))
+
+    assert installation.database.with_store(replace_key)
+
+
+def token_of(vector: dict[str, Any]) -> str:
+    token: str = json.loads(decode_base64url(vector["value"]))["publicKeyAttestation"]
+    return token
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_vector(vector: dict[str, Any], organization: Caller) -> None:
     path, accepted = expectations(json.loads(vector["body"]))
     headers = {vector["header"]: vector["value"]}
+    if vector["header"] == "X-Stamp-Attested":
+        path = "/public/v1/submit/stamp_login"
     response = organization.http.post(path, content=vector["body"].encode(), headers=headers)
     if vector["header"] == "X-Stamp-Attested":
-        assert refusal(response)[0] == 501
+        assert response.status_code == (200 if vector["expected"] == "valid" else 401), response.text
     elif vector["expected"] == "invalid":
         assert refusal(response)[0] == 401
     else:

@@ -84,6 +84,10 @@ class MemoryDatabase:
         known = self.activities.get(commit.organization_id, {})
         if commit.decided_on != organization.version:
             return CommitOutcome.CONFLICT
+        if commit.authorized_by is not None:
+            authority_id, version = commit.authorized_by
+            if self.organizations[authority_id].version != version:
+                return CommitOutcome.CONFLICT
         for row in commit.rows:
             stored = self.rows.get(_key(commit.organization_id, row))
             if row.revision != (stored.revision if stored else 0) + 1:

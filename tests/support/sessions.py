@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from keystead.sessions.compact_jwt import read_compact
 from keystead.sessions.p256_signatures import is_signed_by
 from keystead.sessions.session_tokens import session_message
-from keystead.stamps.signing import generate_api_key
+from keystead.stamps.base64url import encode_base64url
+from keystead.stamps.signing import ApiKeyPair, generate_api_key
+from tests.support import bundles
 from tests.support.callers import Caller
 
 
@@ -26,6 +31,18 @@ def claims_of(caller: Caller, token: str) -> dict[str, Any]:
     )
     claims: dict[str, Any] = json.loads(read.payload)
     return claims
+
+
+def attested(key: ApiKeyPair, scheme: str, token: str, body: bytes) -> dict[str, str]:
+    """The header of an attested stamp over these bytes. `scheme`: VERIFICATION_TOKEN or OIDC."""
+    private_key = bundles.private_key(bytes.fromhex(key.private_key))
+    stamp = {
+        "publicKey": key.public_key,
+        "scheme": f"STAMP_ATTESTED_SCHEME_P256_{scheme}",
+        "signature": private_key.sign(body, ec.ECDSA(hashes.SHA256())).hex(),
+        "publicKeyAttestation": token,
+    }
+    return {"X-Stamp-Attested": encode_base64url(json.dumps(stamp).encode())}
 
 
 def logged_in(caller: Caller, **parameters: Any) -> Caller:

@@ -20,7 +20,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One endpoint: POST /public/v1/{kind}/{name}.
 
     `module` is its subject, `summary` one line of documentation. `request_structs` is what callers send: a query's
-    request, or the intent of each of `activity_types` in their order, the current one first.
+    request, or the intent of each of `activity_types` in their order, the current one first. `before_session`:
+    clients send it before they have a session, so a user of a sub-organization may name the parent organization,
+    and attested stamps are accepted.
     """
 
     kind: ClassVar[Kind]
@@ -31,6 +33,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     request_structs: tuple[type[msgspec.Struct], ...]
     answer_struct: type[msgspec.Struct]
     activity_types: tuple[str, ...] = ()
+    before_session: bool = False
 
     @property
     def path(self) -> str:

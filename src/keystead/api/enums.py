@@ -37,6 +37,10 @@ class CredentialType(StrEnum):
     READ_WRITE_SESSION_KEY_P256 = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
     OAUTH_KEY_P256 = "CREDENTIAL_TYPE_OAUTH_KEY_P256"
     LOGIN = "CREDENTIAL_TYPE_LOGIN"
+    # Of attested stamps. No record has them; the public schema has no words for them.
+    EMAIL_OTP = "CREDENTIAL_TYPE_EMAIL_OTP"
+    SMS_OTP = "CREDENTIAL_TYPE_SMS_OTP"
+    OAUTH = "CREDENTIAL_TYPE_OAUTH"
 
 
 class ApiKeyCurve(StrEnum):
@@ -97,6 +101,13 @@ class FeatureName(StrEnum):
     EARN_CONFIG = "FEATURE_NAME_EARN_CONFIG"
     SWAP_FIXED_RATE = "FEATURE_NAME_SWAP_FIXED_RATE"
     SWAP_FEE_SPONSORSHIP = "FEATURE_NAME_SWAP_FEE_SPONSORSHIP"
+
+
+class Oauth2Provider(StrEnum):
+    """Providers of OAuth 2.0 without ID tokens."""
+
+    X = "OAUTH2_PROVIDER_X"
+    DISCORD = "OAUTH2_PROVIDER_DISCORD"
 
 
 class AuthMethod(StrEnum):

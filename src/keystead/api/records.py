@@ -20,6 +20,7 @@ from keystead.api.enums import (
     CredentialType,
     Curve,
     Effect,
+    Oauth2Provider,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -150,6 +151,18 @@ class User(Wire, frozen=True):
     updated_at: Timestamp
     user_email: str | None = None
     user_phone_number: str | None = None
+
+
+class Oauth2Credential(Wire, frozen=True):
+    """`encrypted_client_secret`: hex; this server's signer opens it."""
+
+    oauth2_credential_id: str
+    organization_id: str
+    provider: Oauth2Provider
+    client_id: str
+    encrypted_client_secret: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class Tag(Wire, frozen=True):

@@ -26,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    Oauth2Provider,
     OtpType,
     PathFormat,
     PayloadEncoding,
@@ -57,6 +58,7 @@ from keystead.api.records import (
     Evaluation,
     MfaPolicy,
     MfaStatus,
+    Oauth2Credential,
     OauthProvider,
     Policy,
     PolicyOutcome,
@@ -114,6 +116,8 @@ __all__ = [
     "CreateInvitationsSubmitted",
     "CreateMfaPolicyResult",
     "CreateMfaPolicySubmitted",
+    "CreateOauth2CredentialResult",
+    "CreateOauth2CredentialSubmitted",
     "CreateOauthProvidersResultV2",
     "CreateOauthProvidersSubmitted",
     "CreatePoliciesResult",
@@ -125,6 +129,8 @@ __all__ = [
     "CreatePrivateKeyTagSubmitted",
     "CreatePrivateKeysResultV2",
     "CreatePrivateKeysSubmitted",
+    "CreateReadOnlySessionResult",
+    "CreateReadOnlySessionSubmitted",
     "CreateReadWriteSessionResultV2",
     "CreateReadWriteSessionSubmitted",
     "CreateSessionProfileResult",
@@ -153,6 +159,8 @@ __all__ = [
     "DeleteInvitationSubmitted",
     "DeleteMfaPolicyResult",
     "DeleteMfaPolicySubmitted",
+    "DeleteOauth2CredentialResult",
+    "DeleteOauth2CredentialSubmitted",
     "DeleteOauthProvidersResult",
     "DeleteOauthProvidersSubmitted",
     "DeletePoliciesResult",
@@ -178,6 +186,9 @@ __all__ = [
     "DisableAuthProxyResult",
     "DisableAuthProxySubmitted",
     "Effect",
+    "EmailAuthCustomizationParams",
+    "EmailAuthResult",
+    "EmailAuthSubmitted",
     "EmailCustomization",
     "EmailCustomizationParamsV2",
     "EmailEvent",
@@ -202,6 +213,7 @@ __all__ = [
     "GetMfaPoliciesResponse",
     "GetMfaPolicyResponse",
     "GetMfaStatusResponse",
+    "GetOauth2CredentialResponse",
     "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
     "GetOrganizationResponse",
@@ -233,6 +245,7 @@ __all__ = [
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
     "ListEmailEventsResponse",
+    "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -247,10 +260,22 @@ __all__ = [
     "MfaPolicy",
     "MfaStatus",
     "MnemonicLanguage",
+    "Oauth2AuthenticateResult",
+    "Oauth2AuthenticateSubmitted",
+    "Oauth2Credential",
+    "Oauth2Provider",
+    "OauthLoginResult",
+    "OauthLoginSubmitted",
     "OauthProvider",
     "OauthProviderParamsV2",
+    "OauthResult",
+    "OauthSubmitted",
     "OidcClaims",
     "OrganizationData",
+    "OtpAuthResult",
+    "OtpAuthSubmitted",
+    "OtpLoginResult",
+    "OtpLoginSubmitted",
     "OtpType",
     "Pagination",
     "PathFormat",
@@ -295,6 +320,8 @@ __all__ = [
     "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
+    "UpdateOauth2CredentialResult",
+    "UpdateOauth2CredentialSubmitted",
     "UpdateOrganizationNameResult",
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
@@ -378,6 +405,10 @@ class GetMfaPolicyResponse(Wire, frozen=True):
 
 class GetMfaStatusResponse(Wire, frozen=True):
     mfa_statuses: tuple[MfaStatus, ...]
+
+
+class GetOauth2CredentialResponse(Wire, frozen=True):
+    oauth2_credential: Oauth2Credential
 
 
 class GetOauthProvidersResponse(Wire, frozen=True):
@@ -546,6 +577,10 @@ class ListEmailEventsResponse(Wire, frozen=True):
     email_events: tuple[EmailEvent, ...]
 
 
+class ListOauth2CredentialsResponse(Wire, frozen=True):
+    oauth2_credentials: tuple[Oauth2Credential, ...]
+
+
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
@@ -649,6 +684,10 @@ class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
+class CreateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
+
+
 class CreateOauthProvidersResultV2(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
@@ -691,6 +730,17 @@ class PrivateKeyResult(Wire, frozen=True):
 
 class CreatePrivateKeysResultV2(Wire, frozen=True):
     private_keys: tuple[PrivateKeyResult, ...]
+
+
+class CreateReadOnlySessionResult(Wire, frozen=True):
+    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    session: str
+    session_expiry: str
 
 
 class CreateReadWriteSessionResultV2(Wire, frozen=True):
@@ -788,6 +838,10 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
+class DeleteOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
+
+
 class DeleteOauthProvidersResult(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
@@ -840,6 +894,19 @@ class DeleteWalletsResult(Wire, frozen=True):
 
 class DisableAuthProxyResult(Wire, frozen=True):
     pass
+
+
+class EmailAuthCustomizationParams(Wire, frozen=True):
+    app_name: str
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class EmailAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
 
 
 class EnableAuthProxyResult(Wire, frozen=True):
@@ -915,6 +982,32 @@ class InitOtpAuthResultV2(Wire, frozen=True):
     otp_id: str
 
 
+class OauthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class Oauth2AuthenticateResult(Wire, frozen=True):
+    oidc_token: str
+
+
+class OauthLoginResult(Wire, frozen=True):
+    session: str
+
+
+class OtpAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class OtpLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session."""
+
+    session: str
+
+
 class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
@@ -979,6 +1072,10 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
+
+
+class UpdateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
 
 
 class UpdateOrganizationNameResult(Wire, frozen=True):
@@ -1106,6 +1203,19 @@ class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
         return self.result.mfa_policy_id
 
 
+class CreateOauth2CredentialSubmitted(Submitted[CreateOauth2CredentialResult]):
+    """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
+
+    operation = "create_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL"
+    result_key = "createOauth2CredentialResult"
+    result_struct = CreateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
+
+
 class CreateOauthProvidersSubmitted(Submitted[CreateOauthProvidersResultV2]):
     """Attach identities of OpenID Connect issuers to a user."""
 
@@ -1173,6 +1283,39 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
     @property
     def private_keys(self) -> tuple[PrivateKeyResult, ...]:
         return self.result.private_keys
+
+
+class CreateReadOnlySessionSubmitted(Submitted[CreateReadOnlySessionResult]):
+    """Begin a session of the submitter that opens queries, and nothing else."""
+
+    operation = "create_read_only_session"
+    activity_type = "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION"
+    result_key = "createReadOnlySessionResult"
+    result_struct = CreateReadOnlySessionResult
+
+    @property
+    def organization_id(self) -> str:
+        return self.result.organization_id
+
+    @property
+    def organization_name(self) -> str:
+        return self.result.organization_name
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def username(self) -> str:
+        return self.result.username
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+    @property
+    def session_expiry(self) -> str:
+        return self.result.session_expiry
 
 
 class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
@@ -1367,6 +1510,19 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
         return self.result.mfa_policy_id
 
 
+class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
+    """Forget a credential: nobody logs in with it any more."""
+
+    operation = "delete_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL"
+    result_key = "deleteOauth2CredentialResult"
+    result_struct = DeleteOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
+
+
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
     """Remove OAuth identities from a user, who must keep a lasting credential."""
 
@@ -1527,6 +1683,23 @@ class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
     result_struct = DisableAuthProxyResult
 
 
+class EmailAuthSubmitted(Submitted[EmailAuthResult]):
+    """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key."""
+
+    operation = "email_auth"
+    activity_type = "ACTIVITY_TYPE_EMAIL_AUTH_V3"
+    result_key = "emailAuthResult"
+    result_struct = EmailAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+
 class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
     """Make an authentication proxy, which no browser may call until its configuration names origins."""
 
@@ -1681,6 +1854,87 @@ class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
         return self.result.otp_id
 
 
+class OauthSubmitted(Submitted[OauthResult]):
+    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+
+    operation = "oauth"
+    activity_type = "ACTIVITY_TYPE_OAUTH"
+    result_key = "oauthResult"
+    result_struct = OauthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
+    """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
+
+    operation = "oauth2_authenticate"
+    activity_type = "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE"
+    result_key = "oauth2AuthenticateResult"
+    result_struct = Oauth2AuthenticateResult
+
+    @property
+    def oidc_token(self) -> str:
+        return self.result.oidc_token
+
+
+class OauthLoginSubmitted(Submitted[OauthLoginResult]):
+    """Begin a session of the user whom an ID token proves."""
+
+    operation = "oauth_login"
+    activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
+    result_key = "oauthLoginResult"
+    result_struct = OauthLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
+class OtpAuthSubmitted(Submitted[OtpAuthResult]):
+    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+
+    operation = "otp_auth"
+    activity_type = "ACTIVITY_TYPE_OTP_AUTH"
+    result_key = "otpAuthResult"
+    result_struct = OtpAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class OtpLoginSubmitted(Submitted[OtpLoginResult]):
+    """Begin a session of the user who has the contact that a verification token proves."""
+
+    operation = "otp_login"
+    activity_type = "ACTIVITY_TYPE_OTP_LOGIN_V2"
+    result_key = "otpLoginResult"
+    result_struct = OtpLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
 
@@ -1800,6 +2054,19 @@ class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class UpdateOauth2CredentialSubmitted(Submitted[UpdateOauth2CredentialResult]):
+    """Replace the provider, client id and encrypted client secret of a credential."""
+
+    operation = "update_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL"
+    result_key = "updateOauth2CredentialResult"
+    result_struct = UpdateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class UpdateOrganizationNameSubmitted(Submitted[UpdateOrganizationNameResult]):

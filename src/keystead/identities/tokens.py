@@ -89,6 +89,18 @@ def announced(token: str) -> Announced:
     return Announced(header.alg, header.kid, issuer)
 
 
+def claimed_identity(token: str) -> OidcClaims | None:
+    """The identity that a token names, of which nothing is proven yet: enough to look for its user. None if it is
+    malformed."""
+    try:
+        announced(token)
+        claims = _read(_part(token.split(".")[1], "payload"), _Claims, "payload", "claim")
+    except BadToken:
+        return None
+    audience = claims.aud[0] if isinstance(claims.aud, list) and len(claims.aud) == 1 else claims.aud
+    return OidcClaims(iss=claims.iss, sub=claims.sub, aud=audience) if isinstance(audience, str) else None
+
+
 def identity(payload: bytes, now_ms: int) -> ProvenIdentity:
     """The identity in the payload of a token with a verified signature, at `now_ms`. Raises BadToken."""
     claims = _read(payload, _Claims, "payload", "claim")

@@ -31,6 +31,7 @@ from keystead.pipeline.activity import (
     Outcome,
     Precondition,
     Resources,
+    UserLookup,
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.open_activities import OpenActivities
@@ -59,8 +60,7 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
     """An operation that reads.
 
     `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
-    `before_session`: clients send it before they have a session, so a user of a sub-organization may name the
-    parent organization, and attested stamps are accepted. `of_caller`: it reads the caller's own organization, also
+    `of_caller`: it reads the caller's own organization, also
     if the caller is a user of the parent of the organization that it names.
     """
 
@@ -68,7 +68,6 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
 
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool
-    before_session: bool
     of_caller: bool
     decoder: Decoder
 
@@ -133,6 +132,8 @@ def activity(
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
     before_session: bool = False,
+    by_parent: bool = False,
+    user_lookup: UserLookup | None = None,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
@@ -180,6 +181,8 @@ def activity(
                 owner=owner,
                 vote=vote,
                 before_session=before_session,
+                by_parent=by_parent,
+                user_lookup=user_lookup,
                 load_context=load_context,
                 resources=resources,
                 precondition=precondition,

@@ -1,18 +1,34 @@
 """Logins: a client's new key becomes a session key of the user whom the request proves.
 
-Here: stamp_login. Not here: what every login does once its user is known (`session_keys`), logins by one-time code,
-sessions whose key the server makes (`read_write_sessions`).
+Here: stamp_login, oauth_login, and the older oauth. Not here: what every login does once its user is known
+(`session_keys`), logins by one-time code, sessions whose key the server makes (`read_write_sessions`).
 """
 
 from __future__ import annotations
 
-from keystead.api.parameters import RequestStruct, ShortText
-from keystead.api.records import Wire
+from typing import Final
+
+from keystead.api.decoding import Label
+from keystead.api.enums import CredentialType
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.records import User, Wire
+from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
-from keystead.operations.session_keys import SessionContext, begin_login_session, session_context
+from keystead.operations.session_keys import (
+    SessionContext,
+    begin_bundle_session,
+    begin_login_session,
+    session_context,
+)
+from keystead.organizations.credentials import user_with_identity
+from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up
 from keystead.organizations.users import user_named
-from keystead.pipeline.activity import THE_SUBMITTER, ExecutionWith, Outcome
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
+from keystead.sessions.key_binding import is_bound
+
+_OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
 
 
 class StampLoginIntent(RequestStruct, frozen=True):
@@ -53,3 +69,112 @@ async def stamp_login(
         session_profile_id=intent.session_profile_id,
     )
     return Outcome(result=StampLoginResult(session=session.token), changes=(session.change,))
+
+
+class OauthLoginIntent(RequestStruct, frozen=True):
+    """`oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here."""
+
+    oidc_token: Token
+    public_key: ShortText
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+    session_profile_id: ShortText | None = None
+
+
+class OauthLoginResult(Wire, frozen=True):
+    session: str
+
+
+class OauthIntent(RequestStruct, frozen=True):
+    """`oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here."""
+
+    oidc_token: Token
+    target_public_key: ShortText
+    api_key_name: Label | None = None
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+
+
+class OauthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+async def _oauth_login_context(source: ContextSource, intent: OauthLoginIntent) -> SessionContext:
+    return await session_context(source, intent.public_key, intent.session_profile_id)
+
+
+def _tokens(intent: OauthLoginIntent | OauthIntent) -> dict[str, str]:
+    return {_OIDC_TOKEN: intent.oidc_token}
+
+
+def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
+    claimed = claimed_identity(intent.oidc_token)
+    if claimed is None:
+        return None
+    return Lookup(LookupKind.OAUTH_IDENTITY, identity_looked_up(claimed.iss, claimed.aud, claimed.sub), "")
+
+
+@activity(
+    "ACTIVITY_TYPE_OAUTH_LOGIN",
+    load_context=_oauth_login_context,
+    oidc_tokens=_tokens,
+    by_parent=True,
+    user_lookup=_user_lookup,
+)
+async def oauth_login(
+    execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
+) -> Outcome[OauthLoginResult]:
+    """Begin a session of the user whom an ID token proves."""
+    session = await begin_login_session(
+        execution,
+        execution.context,
+        _proven_user(execution, intent.public_key, "parameters.publicKey"),
+        public_key=intent.public_key,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+        session_profile_id=intent.session_profile_id,
+    )
+    return Outcome(result=OauthLoginResult(session=session.token), changes=(session.change,))
+
+
+@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=True, user_lookup=_user_lookup)
+async def oauth(execution: Execution, intent: OauthIntent) -> Outcome[OauthResult]:
+    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+    user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
+    session = await begin_bundle_session(
+        execution,
+        user,
+        CredentialType.OAUTH_KEY_P256,
+        default_name="Oauth",
+        target_public_key=intent.target_public_key,
+        api_key_name=intent.api_key_name,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+    )
+    result = OauthResult(
+        user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
+    )
+    return Outcome(result=result, changes=(session.change,))
+
+
+def _proven_user(execution: Execution, public_key: str, field: str) -> User:
+    """The user of the identity that the request's ID token proves, if the token is bound to this key.
+
+    Raises InvalidRequest for another nonce, NotFound if no user has the identity.
+    """
+    identity = execution.identities[_OIDC_TOKEN]
+    if not any(is_bound(nonce, None, public_key) for nonce in identity.nonces):
+        raise InvalidRequest(
+            f"invalid OIDC token: field `{_OIDC_TOKEN}`: claim `nonce` or `tknonce` must be the SHA-256, in "
+            f"lower-case hex, of the text in `{field}`",
+            machine_code="INVALID_OIDC_TOKEN",
+        )
+    user = user_with_identity(execution.organization, identity.iss, identity.aud, identity.sub)
+    if user is None:
+        raise NotFound(
+            f"no user of organization {execution.organization.id} has the identity that the ID token proves "
+            f"(field `{_OIDC_TOKEN}`)"
+        )
+    return user

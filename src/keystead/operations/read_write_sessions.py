@@ -72,6 +72,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str:
         older("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION", _from_v1, result_key="createReadWriteSessionResult"),
     ),
     before_session=True,
+    by_parent=True,
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2

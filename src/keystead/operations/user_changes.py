@@ -41,7 +41,11 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER")
+def _owner(intent: UpdateUserIntent | UpdateUserEmailIntent | UpdateUserPhoneNumberIntent) -> str:
+    return intent.user_id
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER", owner=_owner)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = user_named(execution.organization, intent.user_id)
@@ -85,7 +89,7 @@ class UpdateUserEmailResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL")
+@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=_owner)
 async def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address; with a verification token it is verified."""
     user = _with_email(user_named(execution.organization, intent.user_id), intent.user_email)
@@ -105,7 +109,7 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER")
+@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=_owner)
 async def update_user_phone_number(
     execution: Execution, intent: UpdateUserPhoneNumberIntent
 ) -> Outcome[UpdateUserPhoneNumberResult]:

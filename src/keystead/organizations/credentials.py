@@ -278,6 +278,15 @@ def check_identities_free(organization: Organization, providers: Iterable[OauthP
         taken.add(identity)
 
 
+def user_with_identity(organization: Organization, issuer: str, audience: str, subject: str) -> User | None:
+    """The user who has this OAuth identity: at most one has it (`check_identities_free`)."""
+    for user in organization.users.values():
+        for held in user.oauth_providers:
+            if (held.issuer, held.audience, held.subject) == (issuer, audience, subject):
+                return user
+    return None
+
+
 def looked_up_public_key(text: str) -> str:
     """A public key that a caller sends, as its record has it: lower-case hex without 0x."""
     return text.lower().removeprefix("0x")

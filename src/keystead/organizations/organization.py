@@ -16,10 +16,12 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKey, DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profile, Profiles
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
@@ -127,6 +129,14 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def auth_proxies(self) -> AuthProxies:
         return self.of(AuthProxies)
+
+    @property
+    def oauth2_credentials(self) -> Oauth2Credentials:
+        return self.of(Oauth2Credentials)
+
+    @property
+    def read_only_sessions(self) -> ReadOnlySessions:
+        return self.of(ReadOnlySessions)
 
     @property
     def bytes(self) -> int:

@@ -11,15 +11,40 @@ import msgspec
 from keystead.api.enums import CredentialType
 from keystead.api.errors import Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.lookups import LookupKind
+from keystead.organizations.contacts import without_separators
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.lookups import LookupKind, identity_looked_up
 from keystead.organizations.organization import Organization
+
+_CALLED = {
+    LookupKind.CREDENTIAL_ID: "credential ID",
+    LookupKind.PUBLIC_KEY: "public key",
+    LookupKind.EMAIL: "verified email",
+    LookupKind.PHONE_NUMBER: "verified phone number",
+    LookupKind.OAUTH_IDENTITY: "OIDC identity",
+}
+
+
+class VerifiedContact(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification token proves: an e-mail address or a phone number, and which organization issued it."""
+
+    type: CredentialType
+    contact: str
+    organization_id: str
+
+    def is_of(self, user: User) -> bool:
+        if self.type is CredentialType.EMAIL_OTP:
+            return (user.user_email or "").lower() == self.contact.lower()
+        return user.user_phone_number == without_separators(self.contact)
 
 
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a verified stamp proves: possession of a key, of one of these credential types.
 
-    `public_key` is hex (API keys) or base64url COSE (passkeys); `credential_id` is set for passkeys only.
-    `signature` and `scheme` are recorded with the vote that the stamp casts.
+    `public_key` is hex (API keys) or base64url COSE (passkeys); `credential_id` is set for passkeys only; `contact`
+    and `identity` for attested stamps: what the token proves that vouches for the key. `session_digest` is set
+    where the text of a read-only session takes the place of a stamp. `signature` and `scheme` are kept for the vote
+    that the stamp casts.
     """
 
     public_key: str
@@ -27,11 +52,25 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     scheme: str
     credential_types: frozenset[CredentialType]
     credential_id: str | None = None
+    contact: VerifiedContact | None = None
+    identity: ProvenIdentity | None = None
+    session_digest: str | None = None
+
+    @property
+    def is_attested(self) -> bool:
+        return self.contact is not None or self.identity is not None
 
     def lookup(self) -> tuple[LookupKind, str]:
         """By what the user's organization is found from its parent."""
         if self.credential_id is not None:
             return LookupKind.CREDENTIAL_ID, self.credential_id
+        if self.identity is not None:
+            identity = self.identity
+            return LookupKind.OAUTH_IDENTITY, identity_looked_up(identity.iss, identity.aud, identity.sub)
+        if self.contact is not None and self.contact.type is CredentialType.EMAIL_OTP:
+            return LookupKind.EMAIL, self.contact.contact.lower()
+        if self.contact is not None:
+            return LookupKind.PHONE_NUMBER, without_separators(self.contact.contact)
         return LookupKind.PUBLIC_KEY, self.public_key
 
 
@@ -54,6 +93,12 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
 
     Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record.
     """
+    if proven.session_digest is not None:
+        return _reader_in(organization, proven, proven.session_digest, now_ms)
+    if proven.contact is not None:
+        return _user_of_contact(organization, proven, proven.contact)
+    if proven.identity is not None:
+        return _user_of_identity(organization, proven, proven.identity)
     if proven.credential_id is not None:
         held = organization.users.by_credential_id.get(proven.credential_id)
         if held is None or held[1].credential.public_key != proven.public_key:
@@ -88,6 +133,60 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
     )
 
 
+def contact_record_id(user: User, type_: CredentialType) -> str:
+    """What stands for a user's address or number where other credentials have the id of their record."""
+    return f"{user.user_id} {type_}"
+
+
+def _user_of_contact(organization: Organization, proven: ProvenKey, contact: VerifiedContact) -> Principal | None:
+    if contact.organization_id not in (organization.id, organization.profile.parent_id):
+        return None
+    users = [user for user in organization.users.values() if contact.is_of(user)]
+    if len(users) > 1:
+        raise Unauthenticated(
+            "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
+        )
+    for user in users:
+        return Principal(
+            organization_id=organization.id,
+            user=user,
+            record_id=contact_record_id(user, contact.type),
+            credential_type=contact.type,
+            proven=proven,
+        )
+    return None
+
+
+def _user_of_identity(organization: Organization, proven: ProvenKey, identity: ProvenIdentity) -> Principal | None:
+    for user in organization.users.values():
+        for held in user.oauth_providers:
+            if (held.issuer, held.audience, held.subject) == (identity.iss, identity.aud, identity.sub):
+                return Principal(
+                    organization_id=organization.id,
+                    user=user,
+                    record_id=held.provider_id,
+                    credential_type=CredentialType.OAUTH,
+                    proven=proven,
+                )
+    return None
+
+
+def _reader_in(organization: Organization, proven: ProvenKey, digest: str, now_ms: int) -> Principal | None:
+    session = organization.read_only_sessions.get(digest)
+    user = None if session is None else organization.users.get(session.user_id)
+    if session is None or user is None:
+        return None
+    if now_ms >= session.expires_at_ms:
+        raise expired(proven, session.expires_at_ms)
+    return Principal(
+        organization_id=organization.id,
+        user=user,
+        record_id=session.session_id,
+        credential_type=CredentialType.LOGIN,
+        proven=proven,
+    )
+
+
 def expired(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
     """The first half of this message is literal: published clients end a session when they read it."""
     return Unauthenticated(
@@ -105,6 +204,12 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
             f"organizationId={organization_id} credentialId={proven.credential_id}",
             machine_code="CREDENTIAL_NOT_FOUND",
         )
+    if proven.is_attested:
+        kind, _ = proven.lookup()
+        return Unauthenticated(
+            f"no user of organization {organization_id} has the {_CALLED[kind]} that the attested stamp proves",
+            machine_code="CREDENTIAL_NOT_FOUND",
+        )
     return Unauthenticated(
         "could not find public key in organization or its parent organization "
         f"organizationId={organization_id} publicKey={proven.public_key}",
@@ -112,9 +217,8 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
     )
 
 
-def ambiguous(proven: ProvenKey) -> Unauthenticated:
-    what = "credential ID" if proven.credential_id is not None else "public key"
+def ambiguous(kind: LookupKind) -> Unauthenticated:
     return Unauthenticated(
-        f"more than one suborg associated with a {what}: name the sub-organization in organizationId",
+        f"more than one suborg associated with a {_CALLED[kind]}: name the sub-organization in organizationId",
         machine_code="CREDENTIAL_CONFLICT",
     )

@@ -20,10 +20,11 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
+from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization
 from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import Signer
+from keystead.pipeline.ports import OAuth2, Signer
 from keystead.policies.request import ResourceKeywords
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
@@ -40,11 +41,13 @@ class NewOrganization(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """What an execution yields: its result, the changes it asks for, rows beside the organization.
 
-    `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
+    `recorded_result`: what is kept of a result with a secret in it; the submitter gets the secret once, in the
+    answer. `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
     organization that the activity makes.
     """
 
     result: ResultT
+    recorded_result: ResultT | None = None
     changes: tuple[Change, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
@@ -77,6 +80,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     messages: MessageRules
     signer: Signer
+    oauth2: OAuth2
     new_id: Callable[[], str]
 
 
@@ -93,6 +97,7 @@ Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
+UserLookup = Callable[[Any], Lookup | None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 
 
@@ -120,8 +125,9 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     `owner` gives the user whose own credentials or session the intent is about, for the default right over them;
     THE_SUBMITTER where it names nobody. `vote`: the vote that it is, on another activity; such an operation
     executes nothing. `changes_organization` is False where no execution ever does: then submissions do not queue.
-    `before_session`: clients submit it before they have a session, so a user of a sub-organization may name the
-    parent organization, and attested stamps are accepted.
+    `by_parent`: a user of the parent may submit it to a
+    sub-organization, as the parent's policies allow; where it names the parent, `user_lookup` of the intent tells
+    by what the sub-organization of the user that it is about is found (unproven: the execution proves it).
 
     The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
     once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
@@ -137,7 +143,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     execute: Execute
     owner: Callable[[Any], str] | None = None
     vote: VoteSelection | None = None
-    before_session: bool = False
+    by_parent: bool = False
+    user_lookup: UserLookup | None = None
     changes_organization: bool = True
     load_context: LoadContext | None = None
     resources: Resources | None = None

@@ -13,13 +13,13 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.enums import VoteSelection
+from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, User
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal
+from keystead.organizations.principals import Principal, contact_record_id
 from keystead.pipeline import mfa
 from keystead.pipeline.activity import Activity, ActivityOperation, Proof
 from keystead.pipeline.policy_sets import CompiledPolicies
@@ -113,6 +113,12 @@ def _registered_at_ms(user: User, record_id: str) -> int:
     for authenticator in user.authenticators:
         if authenticator.authenticator_id == record_id:
             return authenticator.created_at.epoch_ms
+    for provider in user.oauth_providers:
+        if provider.provider_id == record_id:
+            return provider.created_at.epoch_ms
+    contacts = (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
+    if record_id in [contact_record_id(user, type_) for type_ in contacts]:
+        return 0  # when the user got the address is not on record; changing it asks for all MFA (ADDS_CREDENTIALS)
     raise ValueError(f"user {user.user_id} has no credential {record_id}")
 
 

@@ -23,9 +23,17 @@ from keystead.policies.expression import CompiledExpression
 
 
 async def case_of_submission(
-    submission: Submission, caller: Principal, organization: Organization, environment: Environment, now_ms: int
+    submission: Submission,
+    caller: Principal,
+    organization: Organization,
+    authority: Organization,
+    environment: Environment,
+    now_ms: int,
 ) -> Case:
-    """A new submission with its context. Raises what its operation refuses before any policy is asked."""
+    """A new submission with its context, which the policies of `authority` decide on.
+
+    Raises what its operation refuses before any policy is asked.
+    """
     operation, intent = submission.operation, submission.version.upgrade(submission.intent)
     if operation.precondition is not None:
         operation.precondition(caller.user.user_id, intent)
@@ -33,10 +41,10 @@ async def case_of_submission(
         activity_type=submission.version.activity_type,
         operation=operation,
         intent=submission.intent,
-        policies=await environment.policy_sets.of(organization, (caller.user,)),
+        policies=await environment.policy_sets.of(authority, (caller.user,)),
         submitter_id=caller.user.user_id,
         session_profile_id=caller.session_profile_id,
-        scope=await scope_of(caller, organization, environment),
+        scope=await scope_of(caller, authority, environment),
         submitted_at_ms=now_ms,
         identities=submission.identities,
         proofs=(authorization.proof_of(caller, submission, now_ms),),

@@ -61,7 +61,10 @@ async def commit_of(
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
     change = new_organization = None
     if executed.outcome is not None:
-        activity = replace(activity, result=result_of(case, executed.outcome))
+        outcome = executed.outcome
+        answered = result_of(case, outcome.result)
+        recorded = outcome.recorded_result
+        activity = replace(activity, result=answered if recorded is None else result_of(case, recorded))
         asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
         if asked and recorded_envelope(activity.request).generate_app_proofs:
             payloads = proof_payloads(activity, organization, executed.outcome.derived, case.now_ms)
@@ -79,6 +82,8 @@ async def commit_of(
         evaluations=(evaluation,),
         rows=rows,
     )
+    if executed.outcome is not None:
+        activity = replace(activity, result=answered)
     return Decided(commit, activity, computed=executed.reusable(case))
 
 

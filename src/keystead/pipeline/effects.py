@@ -21,11 +21,11 @@ from keystead.pipeline.authorization import Case
 from keystead.pipeline.store import OrganizationChange
 
 
-def result_of(case: Case, outcome: Outcome[Wire]) -> dict[str, msgspec.Raw]:
+def result_of(case: Case, result: Wire) -> dict[str, msgspec.Raw]:
     version = case.operation.version_of(case.activity_type)
     assert version is not None, case.activity_type
-    result = outcome.result if version.result is None else version.result(outcome.result)
-    return {version.result_key: msgspec.Raw(encode(result))}
+    of_version = result if version.result is None else version.result(result)
+    return {version.result_key: msgspec.Raw(encode(of_version))}
 
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:

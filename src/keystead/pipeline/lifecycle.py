@@ -197,11 +197,15 @@ class Lifecycle:
         """
         submission, environment = request.submission, self._environment
         now_ms = environment.clock.now_ms()
-        caller = _caller_in(organization, request, now_ms)
-        assert organization is not None
+        authority = organization
+        if request.caller.organization_id != request.organization_id:
+            authority = await environment.store.organization(request.caller.organization_id)
+        caller = _caller_in(authority, request, now_ms)
+        organization = _existing(organization, request)
+        assert authority is not None
         if activity is None:
             decided = await decide_submission(
-                submission, caller, organization, environment, now_ms, attempt.computed
+                submission, caller, organization, authority, environment, now_ms, attempt.computed
             )
         elif request.is_done_by(activity):
             return Decided(activity=activity)
@@ -233,15 +237,19 @@ class Lifecycle:
         return activity
 
 
-def _caller_in(organization: Organization | None, request: _Request, now_ms: int) -> Principal:
-    """The caller in this version of the organization, which may have changed since the stamp was verified."""
+def _existing(organization: Organization | None, request: _Request) -> Organization:
     if organization is None or organization.profile.deleted:
         raise NotFound(
             f"no organization found with the given ID: {request.organization_id}",
             machine_code="ORGANIZATION_NOT_FOUND",
         )
+    return organization
+
+
+def _caller_in(organization: Organization | None, request: _Request, now_ms: int) -> Principal:
+    """The caller in this version of the organization, which may have changed since the stamp was verified."""
     proven = request.caller.proven
-    caller = principal_in(organization, proven, now_ms)
+    caller = principal_in(_existing(organization, request), proven, now_ms)
     if caller is None or caller.user.user_id != request.caller.user.user_id:
         raise unknown(request.organization_id, proven)
     return caller

@@ -27,15 +27,20 @@ _METHOD_OF = {
     CredentialType.API_KEY_P256: AuthenticationType.API_KEY,
     CredentialType.API_KEY_SECP256K1: AuthenticationType.API_KEY,
     CredentialType.API_KEY_ED25519: AuthenticationType.API_KEY,
+    CredentialType.EMAIL_OTP: AuthenticationType.EMAIL_OTP,
+    CredentialType.SMS_OTP: AuthenticationType.SMS_OTP,
+    CredentialType.OAUTH: AuthenticationType.OAUTH,
 }
 
 
 def method_of(proof: Proof) -> AuthenticationMethod:
     """The method that a credential proves. Keys that a login made prove a session, nothing else."""
     kind = _METHOD_OF.get(proof.type, AuthenticationType.SESSION)
-    record_id = proof.record_id
+    record_id: str | None = proof.record_id
     if kind is AuthenticationType.SESSION:
         record_id = proof.session_profile_id or DEFAULT_SESSION_ID
+    elif kind in (AuthenticationType.EMAIL_OTP, AuthenticationType.SMS_OTP):
+        record_id = None  # a user has one address and one number
     return AuthenticationMethod(type=kind, id=record_id)
 
 

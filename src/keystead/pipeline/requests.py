@@ -19,6 +19,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.lookups import Lookup
 from keystead.pipeline.activity import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
@@ -57,6 +58,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     request: bytes
     fingerprint: str
     identities: Mapping[str, ProvenIdentity] = {}
+
+    def user_lookup(self) -> Lookup | None:
+        """By what the sub-organization of the user is found that a parent's user submits it about."""
+        lookup = self.operation.user_lookup
+        return None if lookup is None else lookup(self.version.upgrade(self.intent))
 
     def oidc_tokens(self) -> Mapping[str, str]:
         """The ID tokens in the intent, by field."""

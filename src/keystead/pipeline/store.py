@@ -51,13 +51,15 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
     `decided_on` is the version of the organization that all of it was decided on: the commit succeeds only while
     that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only
-    that. Its votes are stored by user: a later vote of a user replaces the earlier one. `rows` belong to the
-    organization; each succeeds only while the revision before it is what is stored.
+    that. Its votes are stored by user: a later vote of a user replaces the earlier one. `authorized_by`: the
+    organization whose policies decided, where that is another one, and its version, which must be the newest, too.
+    `rows` belong to the organization; each succeeds only while the revision before it is what is stored.
     """
 
     organization_id: str
     decided_on: Version
     activity: Activity | None
+    authorized_by: tuple[str, Version] | None = None
     change: OrganizationChange | None = None
     new_organization: OrganizationChange | None = None
     evaluations: tuple[Evaluation, ...] = ()

@@ -5,18 +5,23 @@ Not here: its place in the queue and the commit itself (`lifecycle`), the steps.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.organizations.organization import Organization
+from keystead.api.errors import PermissionDenied
+from keystead.api.records import User, Wire
+from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import Activity, Outcome
+from keystead.pipeline.authorization import Case
 from keystead.pipeline.cases import case_of_submission
 from keystead.pipeline.commit import Decided, commit_of, vote_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.store import Commit
-from keystead.policies.authorize import recorded
+from keystead.policies.authorize import Verdict, recorded
 from keystead.policies.denial import denied
 
 
@@ -24,18 +29,22 @@ async def decide_submission(
     submission: Submission,
     caller: Principal,
     organization: Organization,
+    authority: Organization,
     environment: Environment,
     now_ms: int,
     computed: ComputedOutcome | None,
 ) -> Decided:
     """What to commit for a new submission, decided on this version of the organization.
 
-    A denied submission leaves its evaluation. `computed`: by an earlier attempt at it. Raises ServiceError if
-    refused with nothing to commit.
+    A denied submission leaves its evaluation. `authority`: the organization of the caller, whose policies decide;
+    the parent, where its user submits to a sub-organization. `computed`: by an earlier attempt at it. Raises
+    ServiceError if refused with nothing to commit.
     """
-    case = await case_of_submission(submission, caller, organization, environment, now_ms)
-    decision = authorization.authorize_activity(case, organization, environment.rules.authorization)
-    lacks_proofs = authorization.lacks_proofs(case, organization, decision)
+    case = await case_of_submission(submission, caller, organization, authority, environment, now_ms)
+    decision = authorization.authorize_activity(case, authority, environment.rules.authorization)
+    lacks_proofs = authorization.lacks_proofs(case, authority, decision)
+    is_by_parent = authority.id != organization.id
+    authorized_by = (authority.id, authority.version) if is_by_parent else None
     activity_id = environment.new_id()
     vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), now_ms)
     evaluation = authorization.evaluation(
@@ -50,10 +59,16 @@ async def decide_submission(
         commit = Commit(
             organization_id=organization.id,
             decided_on=organization.version,
+            authorized_by=authorized_by,
             activity=None,
             evaluations=(evaluation,),
         )
         return Decided(commit, refusal=denied(decision, case.activity_type, activity_id))
+    if is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
+        raise PermissionDenied(
+            f"{case.activity_type} by a user of the parent organization waits for nobody's approval or proof: a "
+            "policy of the parent must allow it to this user alone"
+        )
     activity = Activity(
         id=activity_id,
         organization_id=organization.id,
@@ -74,4 +89,27 @@ async def decide_submission(
     )
     event = event_decided(decision, lacks_proofs=lacks_proofs)
     executed = await execute(event, activity, case, organization, environment, computed)
-    return await commit_of(activity, executed, case, organization, evaluation, environment)
+    if is_by_parent and executed.outcome is not None:
+        await _check_no_mfa_is_avoided(executed.outcome, case, organization, environment)
+    decided = await commit_of(activity, executed, case, organization, evaluation, environment)
+    if decided.commit is None or authorized_by is None:
+        return decided
+    return replace(decided, commit=replace(decided.commit, authorized_by=authorized_by))
+
+
+async def _check_no_mfa_is_avoided(
+    outcome: Outcome[Wire], case: Case, organization: Organization, environment: Environment
+) -> None:
+    """Raise PermissionDenied if an MFA policy of a user whom the outcome changes applies to the activity.
+
+    The parent's user cannot give that user's proofs, and a session would be one without them.
+    """
+    changed = [change.record for change in outcome.changes if isinstance(change, Put)]
+    users = [organization.users[one.user_id] for one in changed if isinstance(one, User)]
+    case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
+    for user in users:
+        if authorization.lacks_mfa_proofs(case, organization, user.user_id):
+            raise PermissionDenied(
+                f"an MFA policy of user {user.user_id} applies to {case.activity_type}, and only that user can "
+                "prove what it asks for: log in with stamp_login"
+            )

@@ -94,4 +94,7 @@ async def decide_vote(
         environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms
     )
     executed = await execute(event, activity, case, organization, environment, computed)
-    return await commit_of(activity, executed, case, organization, evaluation, environment)
+    decided = await commit_of(activity, executed, case, organization, evaluation, environment)
+    if user_id != activity.submitter_id and decided.commit is not None:
+        decided = replace(decided, activity=decided.commit.activity)  # without a secret that is the submitter's
+    return decided

@@ -151,7 +151,7 @@ class Application:
 
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
-        proven = await prove(_stamps(request), body, service.store)
+        proven = await prove(_stamps(request), body, operation, service.verifiers)
         query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
         organization, caller = await reader(
@@ -187,16 +187,10 @@ class Application:
     ) -> tuple[Activity, Submission, Reading]:
         """The activity that a stamped body made or voted on, what was read of the body, what its sender may see."""
         service = self._service
-        proven = await prove(stamps, body, service.store)
+        proven = await prove(stamps, body, operation, service.verifiers)
         submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
-        organization, caller = await submitter(
-            service.store,
-            line.organization_id,
-            proven,
-            service.clock.now_ms(),
-            before_session=operation.before_session,
-        )
+        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms())
         submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
         self._rate_limit.spend(organization.id, time.monotonic())

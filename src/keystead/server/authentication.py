@@ -7,24 +7,39 @@ Not here: signatures (`stamps`), finding the user of a key in one organization (
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
+from typing import assert_never
 
 import msgspec
 
+from keystead.api.catalogue import Operation
 from keystead.api.decoding import decoder
-from keystead.api.enums import CredentialType
-from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere, Unauthenticated
+from keystead.api.enums import CredentialType, OtpType
+from keystead.api.errors import InvalidRequest, NotFound, Unauthenticated
 from keystead.api.identifiers import Uuid
-from keystead.organizations.lookups import LookupKind
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
     Principal,
     ProvenKey,
+    VerifiedContact,
     ambiguous,
     principal_in,
     unknown,
 )
+from keystead.pipeline.ports import Clock, Identities
+from keystead.pipeline.requests import Submission
 from keystead.pipeline.store import Store
+from keystead.sessions.key_binding import is_bound
+from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 from keystead.stamps.api_key import read_stamp, verify_stamp
+from keystead.stamps.attested import (
+    AttestedScheme,
+    AttestedStamp,
+    read_attested_stamp,
+    verify_attested_stamp,
+)
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES
 
@@ -32,6 +47,7 @@ API_KEY_STAMP = b"x-stamp"
 WEBAUTHN_STAMP = b"x-stamp-webauthn"
 ATTESTED_STAMP = b"x-stamp-attested"
 SESSION = b"x-session"
+ATTESTED_VOTE_SCHEME = "SIGNATURE_SCHEME_TK_ATTESTED_P256"
 STAMP_HEADERS = (API_KEY_STAMP, WEBAUTHN_STAMP, ATTESTED_STAMP, SESSION)
 
 _WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
@@ -44,12 +60,27 @@ class _Addressed(msgspec.Struct):
 _ADDRESSED = decoder(_Addressed)
 
 
-async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> ProvenKey:
+class Verifiers(msgspec.Struct, frozen=True):
+    """What stamps are verified with: the credentials on record, the issuers of ID tokens, our own verification key
+    (a SEC 1 point), the time."""
+
+    store: Store
+    identities: Identities
+    verification_key: bytes
+    clock: Clock
+
+
+async def prove(
+    stamps: Mapping[bytes, bytes], body: bytes, operation: Operation, verifiers: Verifiers
+) -> ProvenKey:
     """Verify the request's one stamp over the exact body bytes.
 
-    `stamps` maps the names in STAMP_HEADERS that the request has to their values. Raises Unauthenticated for a
-    missing or invalid stamp, InvalidRequest for more than one.
+    `stamps` maps the names in STAMP_HEADERS that the request has to their values; the text of a read-only session
+    beside a stamp is left unread. Raises Unauthenticated for a missing or invalid stamp, and for one that does not
+    open this operation; InvalidRequest for more than one.
     """
+    if len(stamps) > 1:
+        stamps = {name: value for name, value in stamps.items() if name != SESSION}
     if not stamps:
         raise Unauthenticated(
             "no valid authentication signature found for request: cannot authenticate public API activity request "
@@ -70,8 +101,82 @@ async def prove(stamps: Mapping[bytes, bytes], body: bytes, store: Store) -> Pro
             credential_types=CREDENTIAL_TYPES[stamp.scheme],
         )
     if header == WEBAUTHN_STAMP:
-        return await _prove_passkey(value, body, store)
-    raise NotImplementedHere(f"header {header.decode()}: this kind of stamp is not implemented yet")
+        return await _prove_passkey(value, body, verifiers.store)
+    if header == ATTESTED_STAMP:
+        return await _prove_attested(value, body, operation, verifiers)
+    return _read_only_session(value, operation)
+
+
+def _read_only_session(value: bytes, operation: Operation) -> ProvenKey:
+    if operation.kind != "query":
+        raise Unauthenticated("a read-only session (X-Session) opens queries only: this submission needs a stamp")
+    return ProvenKey(
+        public_key="",
+        signature="",
+        scheme="",
+        credential_types=frozenset(),
+        session_digest=sha256(value).hexdigest(),
+    )
+
+
+async def _prove_attested(value: bytes, body: bytes, operation: Operation, verifiers: Verifiers) -> ProvenKey:
+    """In three steps: the key signed the body; a token vouches for the key; what the token proves of its user."""
+    stamp = read_attested_stamp(value)
+    verify_attested_stamp(stamp, body)
+    if not operation.before_session:
+        raise Unauthenticated(
+            f"an attested stamp does not open {operation.path}: log in with stamp_login first, and stamp with the "
+            "session's key"
+        )
+    contact = identity = None
+    match stamp.scheme:
+        case AttestedScheme.VERIFICATION_TOKEN:
+            contact = _verified_contact(stamp, verifiers)
+        case AttestedScheme.OIDC:
+            identity = await _verified_identity(stamp, verifiers)
+        case _:
+            assert_never(stamp.scheme)
+    return ProvenKey(
+        public_key=stamp.public_key.lower(),
+        signature=stamp.signature,
+        scheme=ATTESTED_VOTE_SCHEME,
+        credential_types=frozenset(),
+        contact=contact,
+        identity=identity,
+    )
+
+
+def _verified_contact(stamp: AttestedStamp, verifiers: Verifiers) -> VerifiedContact:
+    try:
+        token = read_verification_token(
+            stamp.public_key_attestation, verifiers.verification_key, verifiers.clock.now_ms()
+        )
+    except InvalidVerificationToken as invalid:
+        raise Unauthenticated(f"could not verify attested stamp: verification token: {invalid}") from None
+    if token.public_key is None or token.public_key.lower() != stamp.public_key.lower():
+        raise Unauthenticated(
+            "could not verify attested stamp: the verification token was issued for another public key"
+        )
+    return VerifiedContact(
+        type=CredentialType.EMAIL_OTP if token.otp_type is OtpType.EMAIL else CredentialType.SMS_OTP,
+        contact=token.contact,
+        organization_id=token.organization_id,
+    )
+
+
+async def _verified_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
+    try:
+        identity = await verifiers.identities.proven(stamp.public_key_attestation, "publicKeyAttestation")
+    except InvalidRequest as refused:
+        raise Unauthenticated(
+            f"could not verify attested stamp: {refused.message}", machine_code=refused.machine_code
+        ) from None
+    if not any(is_bound(nonce, None, stamp.public_key) for nonce in identity.nonces):
+        raise Unauthenticated(
+            "could not verify attested stamp: claim `nonce` or `tknonce` of the ID token must be the SHA-256, in "
+            "lower-case hex, of the stamp's publicKey"
+        )
+    return identity
 
 
 async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
@@ -151,7 +256,7 @@ async def _in_suborganization(
     kind, value = proven.lookup()
     found = await store.suborganizations_with(organization.id, kind, value)
     if len(found) > 1:
-        raise ambiguous(proven)
+        raise ambiguous(kind)
     for suborganization_id in found:
         suborganization = await _organization(store, suborganization_id)
         if (principal := principal_in(suborganization, proven, now_ms)) is not None:
@@ -160,28 +265,43 @@ async def _in_suborganization(
 
 
 async def submitter(
-    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, before_session: bool
+    store: Store, submission: Submission, proven: ProvenKey, now_ms: int
 ) -> tuple[Organization, Principal]:
     """The organization that a submission changes, and the user who submits it.
 
-    A parent's users may read its sub-organizations, but not change them. With `before_session` the
-    sub-organizations of a parent are searched for the user, if the parent lacks it. Raises InvalidRequest,
-    NotFound, Unauthenticated.
+    A parent's users may read its sub-organizations, but not change them, unless the operation is `by_parent`. The
+    sub-organizations of a parent are searched for the user if the parent lacks it and the operation is one of those
+    `before_session`. Raises InvalidRequest, NotFound, Unauthenticated.
     """
+    operation, organization_id = submission.operation, submission.organization_id
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
+        if operation.by_parent and organization.profile.parent_id is None:
+            organization = await _organization_of_user(store, organization, submission.user_lookup())
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await _organization(store, organization.profile.parent_id)
-        if principal_in(parent, proven, now_ms) is not None:
+        if (principal := principal_in(parent, proven, now_ms)) is not None:
+            if operation.by_parent:
+                return organization, principal
             raise InvalidRequest(
                 f'organization mismatch: request is targeting organization ("{organization.id}"), '
                 f'but voters are in organization ("{parent.id}")',
                 machine_code="ORGANIZATION_MISMATCH",
             )
-    elif before_session:
+    elif operation.before_session:
         return await _in_suborganization(store, organization, proven, now_ms)
     raise unknown(organization_id, proven)
+
+
+async def _organization_of_user(store: Store, organization: Organization, lookup: Lookup | None) -> Organization:
+    """The one sub-organization with the user who is looked up, else the organization itself."""
+    if lookup is None:
+        return organization
+    found = await store.suborganizations_with(organization.id, lookup.kind, lookup.value)
+    if len(found) > 1:
+        raise ambiguous(lookup.kind)
+    return await _organization(store, found[0]) if found else organization
 
 
 async def _organization(store: Store, organization_id: str) -> Organization:

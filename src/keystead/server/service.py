@@ -31,10 +31,11 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
+from keystead.server.authentication import Verifiers
 from keystead.server.opening import SystemClock, open_checked
 from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
-from keystead.signer.installation_keys import PROOF_KEY
+from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
 
@@ -70,6 +71,7 @@ class Service:
     identities: Identities
     environment: Environment
     lifecycle: Lifecycle
+    verifiers: Verifiers
     kept_messages: KeptMessages | None
 
     def __init__(self, settings: Settings, *, connector: socket.socket | None = None) -> None:
@@ -90,6 +92,7 @@ class Service:
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
+            oauth2=self._opened.oauth2,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,
@@ -98,6 +101,13 @@ class Service:
             policy_sets=PolicySets(settings.policy_characters_cached),
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
+        published = {key.name: key.public_key for key in await self.signer.installation_keys()}
+        self.verifiers = Verifiers(
+            store=self.store,
+            identities=self.identities,
+            verification_key=bytes.fromhex(published[VERIFICATION_KEY.name]),
+            clock=self.clock,
+        )
         self.kept_messages = senders.kept
         outbox = outbox_of(senders, self.store, self.signer, self.clock)
         self.store.when_messages_are_written(outbox.wake)

@@ -73,8 +73,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
     for commit in commits:
-        if (check := commit.version_check) is not None:
-            organization_id, version = check
+        for organization_id, version in commit.version_checks:
             swap = version_swaps.get((organization_id,))
             newest = swap.after if swap is not None else version_checks.setdefault(organization_id, version)
             if newest != version:

@@ -77,15 +77,16 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 def of_commit(commit: Commit) -> WriteSet:
     """The write set of a commit; every body is encoded here, on the caller's thread."""
     activity, change, new_organization = commit.activity, commit.change, commit.new_organization
-    version_swap = activity_swap = version_check = None
+    version_swap = activity_swap = None
+    version_checks = [] if commit.authorized_by is None else [commit.authorized_by]
     if change is not None:
         version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
     else:
-        version_check = commit.organization_id, commit.decided_on
+        version_checks.append((commit.organization_id, commit.decided_on))
     if activity is not None and activity.revision:
         values = _activity_changes(activity)
         activity_swap = ActivitySwap(activity.organization_id, activity.id, activity.revision - 1, values)
-    written = WriteSet(version_swap=version_swap, version_check=version_check, activity_swap=activity_swap)
+    written = WriteSet(version_swap=version_swap, version_checks=version_checks, activity_swap=activity_swap)
     if change is not None:
         _change_rows(change, written)
     if new_organization is not None:

@@ -147,14 +147,14 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
     deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
-    the `deleted_organizations` everything but their records and their activities. `version_check`: in place of a
-    swap, an organization and the version that must be its newest.
+    the `deleted_organizations` everything but their records and their activities. `version_checks`: other
+    organizations, and the version that must be the newest of each.
     """
 
     rows: list[tuple[str, Row]] = []
     deleted: list[tuple[str, Row]] = []
     version_swap: VersionSwap | None = None
-    version_check: tuple[str, Version] | None = None
+    version_checks: list[tuple[str, Version]] = []
     activity_swap: ActivitySwap | None = None
     row_swaps: list[RowSwap] = []
     deleted_organizations: list[str] = []

@@ -1,0 +1,78 @@
+"""Read-only sessions: a text that a client sends in place of a stamp, and that opens queries alone.
+
+Here: making one. Not here: reading the header `X-Session` (`server.authentication`), whose session it is
+(`organizations.principals`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+from typing import Final
+
+from msgspec.structs import replace
+
+from keystead.api.parameters import RequestStruct
+from keystead.api.records import Wire
+from keystead.operations.declare import activity
+from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
+from keystead.organizations.organization import Put, Remove
+from keystead.organizations.users import user_named
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
+
+SECONDS: Final = 3_600
+
+
+class CreateReadOnlySessionIntent(RequestStruct, frozen=True):
+    """Nothing is asked: the session is the submitter's."""
+
+
+class CreateReadOnlySessionResult(Wire, frozen=True):
+    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    username: str
+    session: str
+    session_expiry: str
+
+
+def _owner(_: CreateReadOnlySessionIntent) -> str:
+    return THE_SUBMITTER
+
+
+@activity("ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION", owner=_owner, before_session=True)
+def create_read_only_session(
+    execution: Execution, _: CreateReadOnlySessionIntent
+) -> Outcome[CreateReadOnlySessionResult]:
+    """Begin a session of the submitter that opens queries, and nothing else."""
+    organization = execution.organization
+    user = user_named(organization, execution.submitter_id)
+    text = secrets.token_urlsafe(32)
+    session = ReadOnlySession(
+        digest=sha256(text.encode()).hexdigest(),
+        session_id=execution.new_id(),
+        user_id=user.user_id,
+        expires_at_ms=execution.now_ms + SECONDS * 1000,
+    )
+    known = organization.read_only_sessions.values()
+    alive = sorted(
+        (one for one in known if one.user_id == user.user_id and one.expires_at_ms > execution.now_ms),
+        key=lambda one: (one.expires_at_ms, one.session_id),
+    )
+    surplus = max(0, len(alive) + 1 - execution.limits[READ_ONLY_SESSIONS])
+    ended = [one for one in known if one.expires_at_ms <= execution.now_ms] + alive[:surplus]
+    result = CreateReadOnlySessionResult(
+        organization_id=organization.id,
+        organization_name=organization.profile.name,
+        user_id=user.user_id,
+        username=user.user_name,
+        session=text,
+        session_expiry=str(session.expires_at_ms // 1000),
+    )
+    return Outcome(
+        result=result,
+        recorded_result=replace(result, session=""),
+        changes=(*[Remove(ReadOnlySession, one.digest) for one in ended], Put(session)),
+    )
