@@ -12,8 +12,9 @@ import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
 from keystead.identities import discovery
-from keystead.identities.discovery import ANSWER_BYTES_MAX, KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
+from keystead.identities.discovery import KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
+from keystead.identities.web_answers import ANSWER_BYTES_MAX
 from keystead.organizations.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 

@@ -20,7 +20,8 @@ from keystead.organizations.organization import Put, Version, apply
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.ports import AccountRequest, NewWallet
 from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
-from tests.support.organization_harness import FakeSigner, OrganizationHarness
+from tests.support.fake_signer import FakeSigner
+from tests.support.organization_harness import OrganizationHarness
 
 TIMES = int(os.environ.get("KEYSTEAD_TEST_RACES", "60")) // 10
 COMPLETED = ActivityStatus.COMPLETED

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import Internal
+from keystead.keys.client_secrets import ClientSecretKey
 from keystead.keys.sealing import MasterKey
 from keystead.sessions.compact_jwt import read_compact
 from keystead.sessions.p256_signatures import is_signed_by
@@ -23,6 +26,7 @@ from keystead.signer.installation_keys import (
 from keystead.signer.local import LocalSigner, open_signer
 from tests.support import bundles
 
+VECTORS = Path(__file__).parents[1] / "vectors" / "hpke.json"
 MASTER = MasterKey.generate()
 SIGNER = open_signer(MASTER, LocalSigner(MASTER).new_installation_keys())
 PUBLISHED = {key.name: key for key in asyncio.run(SIGNER.installation_keys())}
@@ -87,3 +91,11 @@ def test_without_the_key(key: object) -> None:
             asyncio.run(bare.sign_session_token(CLAIMS))
         else:
             asyncio.run(bare.sign_verification_token(TOKEN))
+
+
+def test_a_client_secret_of_a_published_client_opens() -> None:
+    """The vector of the published encryption, with the private key that it names."""
+    groups = [group for group in json.loads(VECTORS.read_text()).values() if isinstance(group, list)]
+    (vector,) = [one for group in groups for one in group if one["id"] == "oauth2-client-secret"]
+    key = ClientSecretKey(bytes.fromhex(vector["receiverPrivateKey"]))
+    assert key.open(bytes.fromhex(vector["value"])).decode() == vector["plaintext"]

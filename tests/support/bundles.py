@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import secrets
 from hashlib import sha256
 from typing import Any
 
@@ -67,6 +68,16 @@ def opened(key: ec.EllipticCurvePrivateKey, encapped: bytes, ciphertext: bytes) 
         raise Refused("the ciphertext does not open") from None
 
 
+def client_secret(plaintext: bytes, receiver: bytes) -> str:
+    """An OAuth 2.0 client secret encrypted to `receiver` (65 bytes), in hex."""
+    sender, nonce = fresh(), secrets.token_bytes(12)
+    of_receiver = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), receiver)
+    shared = sender.exchange(ec.ECDH(), of_receiver)
+    key = hmac.digest(point(sender) + receiver + shared, b"qos_encryption_hmac_message", "sha512")[:32]
+    ciphertext = AESGCM(key).encrypt(nonce, plaintext, point(sender) + b"A" + receiver + b"A")
+    return (nonce + point(sender) + len(ciphertext).to_bytes(4, "little") + ciphertext).hex()
+
+
 def message(plaintext: bytes, receiver: bytes) -> str:
     """What a client sends: `plaintext` sealed to `receiver` (65 bytes)."""
     sender = fresh()
@@ -108,12 +119,17 @@ def for_import(bundle: str, signer: str, organization_id: str, user_id: str, pla
 
 def credential(bundle: str, key: ec.EllipticCurvePrivateKey) -> ec.EllipticCurvePrivateKey:
     """The API key in a credential bundle. Raises Refused."""
+    return private_key(bundle_contents(bundle, key))
+
+
+def bundle_contents(bundle: str, key: ec.EllipticCurvePrivateKey) -> bytes:
+    """What is in a text of the form of a credential bundle. Raises Refused."""
     decoded = base58_decoded(bundle, 200)
     if decoded is None or len(decoded) <= 33 or base58check(decoded[:-4]) != bundle:
         raise Refused("not base58check of more than 33 bytes")
     encapped = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decoded[:33])
     uncompressed = encapped.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-    return private_key(opened(key, uncompressed, decoded[33:-4]))
+    return opened(key, uncompressed, decoded[33:-4])
 
 
 def compressed(key: ec.EllipticCurvePrivateKey) -> bytes:

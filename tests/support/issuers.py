@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.identities.key_sets import KeySet
+from tests.support.oauth2_provider import provider_settings
 
 AUDIENCE = "client-of-the-tests"
 HOUR_S = 3_600
@@ -118,5 +119,6 @@ def write_keys_file(path: Path, *issuers: Issuer) -> Path:
 
 
 def taking_tokens(folder: Path) -> dict[str, str]:
-    """The settings of a server that takes ISSUER's tokens; its file is made in this folder."""
-    return {"oidc_keys_file": str(write_keys_file(folder / "issuers.json", ISSUER))}
+    """The settings of a server that takes ISSUER's tokens; its file is made in this folder. It asks a provider of
+    OAuth 2.0 of the tests' own."""
+    return {"oidc_keys_file": str(write_keys_file(folder / "issuers.json", ISSUER)), **provider_settings()}

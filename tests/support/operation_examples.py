@@ -6,6 +6,7 @@ every test that goes through them.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,9 @@ from keystead.operations import CATALOGUE
 from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
+from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
-from tests.support.example_codes import full_params, older_params
+from tests.support.example_codes import customization, full_params, older_params
 from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
@@ -97,6 +99,28 @@ def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
     return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
 
 
+def _otp_login(record_ids: RecordIds, kind: str) -> dict[str, Any]:
+    given = record_ids.fresh(kind)
+    signature = {"publicKey": "02", "scheme": "s", "message": "m", "signature": "30"}
+    unknown = {"verificationToken": given, "publicKey": TARGET_PUBLIC_KEY, "clientSignature": signature}
+    asked: dict[str, Any] = json.loads(given) if given.startswith("{") else unknown
+    return asked | {"expirationSeconds": "60", "invalidateExisting": True, "sessionProfileId": ""}
+
+
+def _email_auth(record_ids: RecordIds) -> dict[str, Any]:
+    custom = customization()
+    del custom["smsCustomization"]
+    custom["emailCustomization"]["appName"] = "Wallets"
+    return {
+        "email": record_ids.fresh("email_auth"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "apiKeyName": unique("key"),
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+        **custom,
+    }
+
+
 def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
     record_ids.fresh("otp_feature")
     return parameters
@@ -147,6 +171,8 @@ QUERIES: dict[str, Make] = {
         "paginationOptions": PAGES,
     },
     "list_auth_proxy_configs": lambda f: {},
+    "get_oauth2_credential": lambda f: {"oauth2CredentialId": f.fresh("oauth2_credential")},
+    "list_oauth2_credentials": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
     "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
@@ -248,36 +274,7 @@ SUBMISSIONS: dict[str, Make] = {
         "name": unique("sub-organization"),
         "rootAuthenticator": SoftPasskey().params(),
     },
-    "ACTIVITY_TYPE_DISABLE_AUTH_PROXY": lambda f: {"configId": f.fresh("auth_proxy")},
-    "ACTIVITY_TYPE_ENABLE_AUTH_PROXY": lambda f: {},
-    "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG": lambda f: {
-        "configId": f.fresh("auth_proxy"),
-        "allowedOrigins": ["https://app.example", "http://localhost:5173"],
-        "allowedAuthMethods": ["email", "passkey", "oauth"],
-        "sendFromEmailAddress": "login@app.example",
-        "sendFromEmailSenderName": "Ada's application",
-        "replyToEmailAddress": "help@app.example",
-        "otpTemplateId": "template",
-        "emailCustomizationParams": {
-            "appName": "Ada's application",
-            "logoUrl": "https://app.example/logo.png",
-            "magicLinkTemplate": "https://app.example/%s",
-            "templateVariables": "{}",
-        },
-        "smsCustomizationParams": {"template": "Your code is {{.OtpCode}}"},
-        "walletKitSettings": {
-            "enabledSocialProviders": ["google"],
-            "oauthClientIds": {"google": "client-of-the-tests"},
-            "oauthRedirectUrl": "https://app.example/",
-        },
-        "otpExpirationSeconds": 120,
-        "verificationTokenExpirationSeconds": 600,
-        "sessionExpirationSeconds": 3600,
-        "otpAlphanumeric": False,
-        "otpLength": 6,
-        "verificationTokenRequiredForGetAccountPii": True,
-        "socialLinkingClientIds": ["client-of-the-tests"],
-    },
+    **PROXY_SUBMISSIONS,
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {
@@ -376,6 +373,19 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
         f, older_params("expirationSeconds", "otpLength", "alphanumeric")
     ),
+    "ACTIVITY_TYPE_EMAIL_AUTH_V3": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_EMAIL_AUTH_V2": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_EMAIL_AUTH": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_OTP_AUTH": lambda f: {
+        "otpId": f.fresh("otp_auth"),
+        "otpCode": SANDBOX_CODE,
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "apiKeyName": unique("key"),
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+    },
+    "ACTIVITY_TYPE_OTP_LOGIN_V2": lambda f: _otp_login(f, "otp_login"),
+    "ACTIVITY_TYPE_OTP_LOGIN": lambda f: _otp_login(f, "otp_login_of_older_token"),
     "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
     "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
         "otpId": f.fresh("plain_otp"),

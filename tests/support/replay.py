@@ -22,8 +22,9 @@ from keystead.pipeline.execution import execution_of
 from keystead.pipeline.policy_sets import CompiledPolicies, PolicySets
 from keystead.pipeline.requests import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
+from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.memory_store import MemoryDatabase, MemoryStore
-from tests.support.organization_harness import FakeSigner, Ids, ManualClock, number_of
+from tests.support.organization_harness import Ids, ManualClock, number_of
 
 
 async def replayed(
@@ -78,6 +79,7 @@ async def _executed(
         signing_cache=cache,
         store=store,
         signer=FakeSigner(),
+        oauth2=FakeProviders(),
         clock=ManualClock(),
         new_id=ids,
         catalogue=CATALOGUE,

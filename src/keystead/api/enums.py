@@ -103,6 +103,13 @@ class FeatureName(StrEnum):
     SWAP_FEE_SPONSORSHIP = "FEATURE_NAME_SWAP_FEE_SPONSORSHIP"
 
 
+class Oauth2Provider(StrEnum):
+    """Providers of OAuth 2.0 without ID tokens."""
+
+    X = "OAUTH2_PROVIDER_X"
+    DISCORD = "OAUTH2_PROVIDER_DISCORD"
+
+
 class AuthMethod(StrEnum):
     """How people may sign up and log in through a proxy."""
 

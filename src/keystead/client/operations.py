@@ -21,6 +21,7 @@ ACTIVITY_TYPES = {
     "create_authenticators": "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     "create_invitations": "ACTIVITY_TYPE_CREATE_INVITATIONS",
     "create_mfa_policy": "ACTIVITY_TYPE_CREATE_MFA_POLICY",
+    "create_oauth2_credential": "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL",
     "create_oauth_providers": "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     "create_policies": "ACTIVITY_TYPE_CREATE_POLICIES",
     "create_policy": "ACTIVITY_TYPE_CREATE_POLICY_V3",
@@ -39,6 +40,7 @@ ACTIVITY_TYPES = {
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
     "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
     "delete_mfa_policy": "ACTIVITY_TYPE_DELETE_MFA_POLICY",
+    "delete_oauth2_credential": "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL",
     "delete_oauth_providers": "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS",
     "delete_policies": "ACTIVITY_TYPE_DELETE_POLICIES",
     "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
@@ -51,6 +53,7 @@ ACTIVITY_TYPES = {
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "email_auth": "ACTIVITY_TYPE_EMAIL_AUTH_V3",
     "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
@@ -62,7 +65,10 @@ ACTIVITY_TYPES = {
     "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
     "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     "oauth": "ACTIVITY_TYPE_OAUTH",
+    "oauth2_authenticate": "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
+    "otp_auth": "ACTIVITY_TYPE_OTP_AUTH",
+    "otp_login": "ACTIVITY_TYPE_OTP_LOGIN_V2",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -72,6 +78,7 @@ ACTIVITY_TYPES = {
     "stamp_login": "ACTIVITY_TYPE_STAMP_LOGIN",
     "update_auth_proxy_config": "ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG",
     "update_mfa_policy": "ACTIVITY_TYPE_UPDATE_MFA_POLICY",
+    "update_oauth2_credential": "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL",
     "update_organization_name": "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME",
     "update_policy": "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     "update_private_key_tag": "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG",
@@ -258,6 +265,22 @@ class Operations(Calls):
             {
                 "activityId": activity_id,
                 "userId": user_id,
+            },
+        )
+
+    def get_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauth2CredentialResponse:
+        """One OAuth 2.0 credential, its secret encrypted."""
+        return self._query(
+            "get_oauth2_credential",
+            shapes.GetOauth2CredentialResponse,
+            organization_id,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
             },
         )
 
@@ -524,6 +547,19 @@ class Operations(Calls):
                 "eventType": event_type,
                 "paginationOptions": pagination_options,
             },
+        )
+
+    def list_oauth2_credentials(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListOauth2CredentialsResponse:
+        """All OAuth 2.0 credentials of the organization."""
+        return self._query(
+            "list_oauth2_credentials",
+            shapes.ListOauth2CredentialsResponse,
+            organization_id,
+            {},
         )
 
     def list_policies(
@@ -833,6 +869,30 @@ class Operations(Calls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    def create_oauth2_credential(
+        self,
+        *,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateOauth2CredentialSubmitted:
+        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+
+        `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
+        """
+        return self._submit(
+            shapes.CreateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -1233,6 +1293,23 @@ class Operations(Calls):
             },
         )
 
+    def delete_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauth2CredentialSubmitted:
+        """Forget a credential: nobody logs in with it any more."""
+        return self._submit(
+            shapes.DeleteOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+            },
+        )
+
     def delete_oauth_providers(
         self,
         *,
@@ -1457,6 +1534,42 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "configId": config_id,
+            },
+        )
+
+    def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
             },
         )
 
@@ -1730,6 +1843,38 @@ class Operations(Calls):
             },
         )
 
+    def oauth2_authenticate(
+        self,
+        *,
+        oauth2_credential_id: str,
+        auth_code: str,
+        redirect_uri: str,
+        code_verifier: str,
+        nonce: str,
+        bearer_token_target_public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.Oauth2AuthenticateSubmitted:
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+
+        `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
+
+        `bearer_token_target_public_key`: a P-256 point in hex; the provider's bearer token is encrypted to it.
+        """
+        return self._submit(
+            shapes.Oauth2AuthenticateSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "authCode": auth_code,
+                "redirectUri": redirect_uri,
+                "codeVerifier": code_verifier,
+                "nonce": nonce,
+                "bearerTokenTargetPublicKey": bearer_token_target_public_key,
+            },
+        )
+
     def oauth_login(
         self,
         *,
@@ -1752,6 +1897,66 @@ class Operations(Calls):
             {
                 "oidcToken": oidc_token,
                 "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
@@ -1997,6 +2202,29 @@ class Operations(Calls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    def update_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOauth2CredentialSubmitted:
+        """Replace the provider, client id and encrypted client secret of a credential."""
+        return self._submit(
+            shapes.UpdateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -2447,6 +2675,22 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetOauth2CredentialResponse:
+        """One OAuth 2.0 credential, its secret encrypted."""
+        return await self._query(
+            "get_oauth2_credential",
+            shapes.GetOauth2CredentialResponse,
+            organization_id,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+            },
+        )
+
     async def get_oauth_providers(
         self,
         *,
@@ -2710,6 +2954,19 @@ class AsyncOperations(AsyncCalls):
                 "eventType": event_type,
                 "paginationOptions": pagination_options,
             },
+        )
+
+    async def list_oauth2_credentials(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListOauth2CredentialsResponse:
+        """All OAuth 2.0 credentials of the organization."""
+        return await self._query(
+            "list_oauth2_credentials",
+            shapes.ListOauth2CredentialsResponse,
+            organization_id,
+            {},
         )
 
     async def list_policies(
@@ -3019,6 +3276,30 @@ class AsyncOperations(AsyncCalls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    async def create_oauth2_credential(
+        self,
+        *,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateOauth2CredentialSubmitted:
+        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+
+        `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
+        """
+        return await self._submit(
+            shapes.CreateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 
@@ -3419,6 +3700,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def delete_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteOauth2CredentialSubmitted:
+        """Forget a credential: nobody logs in with it any more."""
+        return await self._submit(
+            shapes.DeleteOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+            },
+        )
+
     async def delete_oauth_providers(
         self,
         *,
@@ -3643,6 +3941,42 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "configId": config_id,
+            },
+        )
+
+    async def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
             },
         )
 
@@ -3916,6 +4250,38 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def oauth2_authenticate(
+        self,
+        *,
+        oauth2_credential_id: str,
+        auth_code: str,
+        redirect_uri: str,
+        code_verifier: str,
+        nonce: str,
+        bearer_token_target_public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.Oauth2AuthenticateSubmitted:
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+
+        `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
+
+        `bearer_token_target_public_key`: a P-256 point in hex; the provider's bearer token is encrypted to it.
+        """
+        return await self._submit(
+            shapes.Oauth2AuthenticateSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "authCode": auth_code,
+                "redirectUri": redirect_uri,
+                "codeVerifier": code_verifier,
+                "nonce": nonce,
+                "bearerTokenTargetPublicKey": bearer_token_target_public_key,
+            },
+        )
+
     async def oauth_login(
         self,
         *,
@@ -3938,6 +4304,66 @@ class AsyncOperations(AsyncCalls):
             {
                 "oidcToken": oidc_token,
                 "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return await self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
@@ -4183,6 +4609,29 @@ class AsyncOperations(AsyncCalls):
                 "requiredAuthenticationMethods": required_authentication_methods,
                 "order": order,
                 "notes": notes,
+            },
+        )
+
+    async def update_oauth2_credential(
+        self,
+        *,
+        oauth2_credential_id: str,
+        provider: shapes.Oauth2Provider,
+        client_id: str,
+        encrypted_client_secret: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateOauth2CredentialSubmitted:
+        """Replace the provider, client id and encrypted client secret of a credential."""
+        return await self._submit(
+            shapes.UpdateOauth2CredentialSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "oauth2CredentialId": oauth2_credential_id,
+                "provider": provider,
+                "clientId": client_id,
+                "encryptedClientSecret": encrypted_client_secret,
             },
         )
 

@@ -26,6 +26,7 @@ from keystead.api.enums import (
     FeatureName,
     HashFunction,
     MnemonicLanguage,
+    Oauth2Provider,
     OtpType,
     PathFormat,
     PayloadEncoding,
@@ -57,6 +58,7 @@ from keystead.api.records import (
     Evaluation,
     MfaPolicy,
     MfaStatus,
+    Oauth2Credential,
     OauthProvider,
     Policy,
     PolicyOutcome,
@@ -114,6 +116,8 @@ __all__ = [
     "CreateInvitationsSubmitted",
     "CreateMfaPolicyResult",
     "CreateMfaPolicySubmitted",
+    "CreateOauth2CredentialResult",
+    "CreateOauth2CredentialSubmitted",
     "CreateOauthProvidersResultV2",
     "CreateOauthProvidersSubmitted",
     "CreatePoliciesResult",
@@ -155,6 +159,8 @@ __all__ = [
     "DeleteInvitationSubmitted",
     "DeleteMfaPolicyResult",
     "DeleteMfaPolicySubmitted",
+    "DeleteOauth2CredentialResult",
+    "DeleteOauth2CredentialSubmitted",
     "DeleteOauthProvidersResult",
     "DeleteOauthProvidersSubmitted",
     "DeletePoliciesResult",
@@ -180,6 +186,9 @@ __all__ = [
     "DisableAuthProxyResult",
     "DisableAuthProxySubmitted",
     "Effect",
+    "EmailAuthCustomizationParams",
+    "EmailAuthResult",
+    "EmailAuthSubmitted",
     "EmailCustomization",
     "EmailCustomizationParamsV2",
     "EmailEvent",
@@ -204,6 +213,7 @@ __all__ = [
     "GetMfaPoliciesResponse",
     "GetMfaPolicyResponse",
     "GetMfaStatusResponse",
+    "GetOauth2CredentialResponse",
     "GetOauthProvidersResponse",
     "GetOrganizationConfigsResponse",
     "GetOrganizationResponse",
@@ -235,6 +245,7 @@ __all__ = [
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
     "ListEmailEventsResponse",
+    "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
@@ -249,6 +260,10 @@ __all__ = [
     "MfaPolicy",
     "MfaStatus",
     "MnemonicLanguage",
+    "Oauth2AuthenticateResult",
+    "Oauth2AuthenticateSubmitted",
+    "Oauth2Credential",
+    "Oauth2Provider",
     "OauthLoginResult",
     "OauthLoginSubmitted",
     "OauthProvider",
@@ -257,6 +272,10 @@ __all__ = [
     "OauthSubmitted",
     "OidcClaims",
     "OrganizationData",
+    "OtpAuthResult",
+    "OtpAuthSubmitted",
+    "OtpLoginResult",
+    "OtpLoginSubmitted",
     "OtpType",
     "Pagination",
     "PathFormat",
@@ -301,6 +320,8 @@ __all__ = [
     "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
     "UpdateMfaPolicySubmitted",
+    "UpdateOauth2CredentialResult",
+    "UpdateOauth2CredentialSubmitted",
     "UpdateOrganizationNameResult",
     "UpdateOrganizationNameSubmitted",
     "UpdatePolicyResultV2",
@@ -384,6 +405,10 @@ class GetMfaPolicyResponse(Wire, frozen=True):
 
 class GetMfaStatusResponse(Wire, frozen=True):
     mfa_statuses: tuple[MfaStatus, ...]
+
+
+class GetOauth2CredentialResponse(Wire, frozen=True):
+    oauth2_credential: Oauth2Credential
 
 
 class GetOauthProvidersResponse(Wire, frozen=True):
@@ -552,6 +577,10 @@ class ListEmailEventsResponse(Wire, frozen=True):
     email_events: tuple[EmailEvent, ...]
 
 
+class ListOauth2CredentialsResponse(Wire, frozen=True):
+    oauth2_credentials: tuple[Oauth2Credential, ...]
+
+
 class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
@@ -653,6 +682,10 @@ class CreateInvitationsResult(Wire, frozen=True):
 
 class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
+
+
+class CreateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
 
 
 class CreateOauthProvidersResultV2(Wire, frozen=True):
@@ -805,6 +838,10 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
+class DeleteOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
+
+
 class DeleteOauthProvidersResult(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
@@ -857,6 +894,19 @@ class DeleteWalletsResult(Wire, frozen=True):
 
 class DisableAuthProxyResult(Wire, frozen=True):
     pass
+
+
+class EmailAuthCustomizationParams(Wire, frozen=True):
+    app_name: str
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class EmailAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
 
 
 class EnableAuthProxyResult(Wire, frozen=True):
@@ -938,7 +988,23 @@ class OauthResult(Wire, frozen=True):
     credential_bundle: str
 
 
+class Oauth2AuthenticateResult(Wire, frozen=True):
+    oidc_token: str
+
+
 class OauthLoginResult(Wire, frozen=True):
+    session: str
+
+
+class OtpAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class OtpLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session."""
+
     session: str
 
 
@@ -1006,6 +1072,10 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
 
 class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
+
+
+class UpdateOauth2CredentialResult(Wire, frozen=True):
+    oauth2_credential_id: str
 
 
 class UpdateOrganizationNameResult(Wire, frozen=True):
@@ -1131,6 +1201,19 @@ class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class CreateOauth2CredentialSubmitted(Submitted[CreateOauth2CredentialResult]):
+    """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
+
+    operation = "create_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL"
+    result_key = "createOauth2CredentialResult"
+    result_struct = CreateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class CreateOauthProvidersSubmitted(Submitted[CreateOauthProvidersResultV2]):
@@ -1427,6 +1510,19 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
         return self.result.mfa_policy_id
 
 
+class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
+    """Forget a credential: nobody logs in with it any more."""
+
+    operation = "delete_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL"
+    result_key = "deleteOauth2CredentialResult"
+    result_struct = DeleteOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
+
+
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
     """Remove OAuth identities from a user, who must keep a lasting credential."""
 
@@ -1585,6 +1681,23 @@ class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
     activity_type = "ACTIVITY_TYPE_DISABLE_AUTH_PROXY"
     result_key = "disableAuthProxyResult"
     result_struct = DisableAuthProxyResult
+
+
+class EmailAuthSubmitted(Submitted[EmailAuthResult]):
+    """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key."""
+
+    operation = "email_auth"
+    activity_type = "ACTIVITY_TYPE_EMAIL_AUTH_V3"
+    result_key = "emailAuthResult"
+    result_struct = EmailAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
 
 
 class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
@@ -1762,6 +1875,19 @@ class OauthSubmitted(Submitted[OauthResult]):
         return self.result.credential_bundle
 
 
+class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
+    """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
+
+    operation = "oauth2_authenticate"
+    activity_type = "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE"
+    result_key = "oauth2AuthenticateResult"
+    result_struct = Oauth2AuthenticateResult
+
+    @property
+    def oidc_token(self) -> str:
+        return self.result.oidc_token
+
+
 class OauthLoginSubmitted(Submitted[OauthLoginResult]):
     """Begin a session of the user whom an ID token proves."""
 
@@ -1769,6 +1895,40 @@ class OauthLoginSubmitted(Submitted[OauthLoginResult]):
     activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
     result_key = "oauthLoginResult"
     result_struct = OauthLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
+class OtpAuthSubmitted(Submitted[OtpAuthResult]):
+    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+
+    operation = "otp_auth"
+    activity_type = "ACTIVITY_TYPE_OTP_AUTH"
+    result_key = "otpAuthResult"
+    result_struct = OtpAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class OtpLoginSubmitted(Submitted[OtpLoginResult]):
+    """Begin a session of the user who has the contact that a verification token proves."""
+
+    operation = "otp_login"
+    activity_type = "ACTIVITY_TYPE_OTP_LOGIN_V2"
+    result_key = "otpLoginResult"
+    result_struct = OtpLoginResult
 
     @property
     def session(self) -> str:
@@ -1894,6 +2054,19 @@ class UpdateMfaPolicySubmitted(Submitted[UpdateMfaPolicyResult]):
     @property
     def mfa_policy_id(self) -> str:
         return self.result.mfa_policy_id
+
+
+class UpdateOauth2CredentialSubmitted(Submitted[UpdateOauth2CredentialResult]):
+    """Replace the provider, client id and encrypted client secret of a credential."""
+
+    operation = "update_oauth2_credential"
+    activity_type = "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL"
+    result_key = "updateOauth2CredentialResult"
+    result_struct = UpdateOauth2CredentialResult
+
+    @property
+    def oauth2_credential_id(self) -> str:
+        return self.result.oauth2_credential_id
 
 
 class UpdateOrganizationNameSubmitted(Submitted[UpdateOrganizationNameResult]):

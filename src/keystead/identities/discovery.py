@@ -17,11 +17,15 @@ import msgspec
 
 from keystead.api.errors import Unavailable
 from keystead.identities.key_sets import BadKeySet, KeySet
-
-ANSWERS_WITHIN_S = 10.0
-"""For both answers together."""
-
-ANSWER_BYTES_MAX = 262_144
+from keystead.identities.web_answers import (
+    ANSWERS_WITHIN_S,
+    FAILURES,
+    BadAnswer,
+    answered,
+    check_address,
+    web_client,
+    words_of,
+)
 
 KEPT_MIN_S, KEPT_S, KEPT_MAX_S = 60, 600, 86_400
 """Seconds that keys are cached: at least, by default, and at most. Within the first, a token that names an unknown
@@ -50,10 +54,6 @@ class _Kept(msgspec.Struct, frozen=True):
     fresh_until: float
 
 
-class _BadAnswer(Exception):
-    """What is wrong with an answer, for the log and the caller."""
-
-
 class Discovery:
     """The keys of these issuers, fetched when they are first needed; one request at a time for each issuer.
 
@@ -67,12 +67,11 @@ class Discovery:
         transport: httpx.AsyncBaseTransport | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ValueError for an issuer that is not an https URL without query and fragment."""
+        """Raises ValueError for an issuer that may not be asked (`check_address`)."""
         self.issuers = frozenset(issuers)
         for issuer in sorted(self.issuers):
-            _check_url(issuer)
+            check_address(issuer)
         self._transport = transport
-        self._tls = httpx.create_ssl_context()
         self._monotonic = monotonic
         self._kept: dict[str, _Kept] = {}
         self._asking: dict[str, asyncio.Task[_Kept | str]] = {}
@@ -113,8 +112,8 @@ class Discovery:
         asked_at = self._monotonic()
         try:
             key_set, lifetime_s = await self._fetched(issuer)
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError, _BadAnswer) as failed:
-            why = _words(failed)
+        except (BadAnswer, *FAILURES) as failed:
+            why = words_of(failed)
             self._failed[issuer] = self._monotonic() + PAUSE_S, why
             _log.warning("the keys of an OpenID Connect issuer cannot be had", extra={"issuer": issuer, "why": why})
             return why
@@ -129,56 +128,24 @@ class Discovery:
         """The issuer's keys, and for how many seconds they may be kept."""
         async with (
             asyncio.timeout(ANSWERS_WITHIN_S),
-            httpx.AsyncClient(
-                verify=self._tls,
-                transport=self._transport,
-                follow_redirects=False,
-                timeout=ANSWERS_WITHIN_S,
-                headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "keystead"},
-            ) as http,
+            web_client(self._transport) as http,
         ):
-            body, _ = await _got(http, issuer.rstrip("/") + _WELL_KNOWN)
+            body, _ = await answered(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
             try:
                 document = msgspec.json.decode(body, type=_Document)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                raise _BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
+                raise BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
             if document.issuer != issuer:
-                raise _BadAnswer("its discovery document is of another issuer")
+                raise BadAnswer("its discovery document is of another issuer")
             try:
-                _check_url(document.jwks_uri, with_query=True)
+                check_address(document.jwks_uri, with_query=True)
             except ValueError:
-                raise _BadAnswer("the `jwks_uri` in its discovery document is not an https address") from None
-            body, headers = await _got(http, document.jwks_uri)
+                raise BadAnswer("the `jwks_uri` in its discovery document is not an https address") from None
+            body, headers = await answered(http, http.build_request("GET", document.jwks_uri))
             try:
                 return KeySet(body), _lifetime_s(headers)
             except BadKeySet as bad:
-                raise _BadAnswer(f"its keys: {bad}") from None
-
-
-def _check_url(url: str, *, with_query: bool = False) -> None:
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        raise ValueError(f"{url[:200]!r} is not a URL") from None
-    if parsed.scheme != "https" or not parsed.host or parsed.userinfo or not 0 < (parsed.port or 443) < 65_536:
-        raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
-    if parsed.fragment or (parsed.query and not with_query):
-        raise ValueError(f"{url[:200]!r}: expected a URL without query and fragment")
-
-
-async def _got(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
-    """The body and headers of a successful answer; its size is checked while it arrives."""
-    async with http.stream("GET", url) as answer:
-        if answer.status_code != httpx.codes.OK:
-            raise _BadAnswer(f"it answered with status {answer.status_code}")
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise _BadAnswer("it answered in a content encoding that was not requested")
-        body = bytearray()
-        async for chunk in answer.aiter_raw():
-            body += chunk
-            if len(body) > ANSWER_BYTES_MAX:
-                raise _BadAnswer(f"its answer is longer than {ANSWER_BYTES_MAX} bytes")
-        return bytes(body), answer.headers
+                raise BadAnswer(f"its keys: {bad}") from None
 
 
 def _lifetime_s(headers: httpx.Headers) -> float:
@@ -193,14 +160,6 @@ def _lifetime_s(headers: httpx.Headers) -> float:
     else:
         lifetime = KEPT_S
     return min(max(lifetime, KEPT_MIN_S), KEPT_MAX_S)
-
-
-def _words(failed: Exception) -> str:
-    if isinstance(failed, _BadAnswer):
-        return str(failed)
-    if isinstance(failed, TimeoutError | httpx.TimeoutException):
-        return "it did not answer in time"
-    return "it cannot be reached" if isinstance(failed, httpx.TransportError) else "its address is malformed"
 
 
 def _unavailable(issuer: str, why: str) -> Unavailable:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from keystead.api.errors import InvalidRequest
 from keystead.identities.tokens import Announced, BadToken, announced, identity
 from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.ports import Clock
+from keystead.stamps.base64url import encode_base64url
 
 if TYPE_CHECKING:  # slow to import, and not needed by a server without issuers
     from keystead.identities.discovery import Discovery
@@ -28,6 +31,14 @@ class KnownIssuers:
         self._clock = clock
         self._pinned = pinned or {}
         self._discovery = discovery
+        self._own: tuple[str, bytes] | None = None
+
+    def with_own(self, issuer: str, public_key: bytes) -> KnownIssuers:
+        """These issuers and this server's own, whose tokens a P-256 key signs: `public_key`, 65 bytes."""
+        known = KnownIssuers(self._clock, self._pinned, self._discovery)
+        x, y = (encode_base64url(half) for half in (public_key[1:33], public_key[33:]))
+        known._own = issuer, msgspec.json.encode({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y}]})
+        return known
 
     async def proven(self, token: str, field: str) -> ProvenIdentity:
         try:
@@ -42,6 +53,10 @@ class KnownIssuers:
     async def _keys_for(self, announcement: Announced) -> KeySet:
         """The keys of the token's issuer, fetched again if the token's key is not among them."""
         issuer, discovery = announcement.issuer, self._discovery
+        if self._own is not None and issuer == self._own[0]:
+            from keystead.identities.key_sets import KeySet  # slow to import, and of use to few servers
+
+            return KeySet(self._own[1])
         if issuer in self._pinned:
             return self._pinned[issuer]
         if discovery is None or issuer not in discovery.issuers:

@@ -112,10 +112,15 @@ def new_credential(target: bytes) -> tuple[bytes, str]:
     always the operating system's.
     """
     secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
+    return public_key(Curve.P256, secret).compressed, bundle_of(secret, target)
+
+
+def bundle_of(secret: bytes, target: bytes) -> str:
+    """The secret in the form of a credential bundle: sealed to `target` (65 bytes), in base58check."""
     encapped, ciphertext = seal(secret, target)
     point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encapped)
     compressed = point.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
-    return public_key(Curve.P256, secret).compressed, base58check(compressed + ciphertext)
+    return base58check(compressed + ciphertext)
 
 
 def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:

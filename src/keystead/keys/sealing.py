@@ -48,6 +48,7 @@ class Purpose(StrEnum):
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"
     IMPORT_TARGET = "import-target"
+    IDENTITY_KEY = "identity-key"
     AUTH_PROXY_KEY = "auth-proxy-key"
     PROOF_KEY = "proof-key"
     BUNDLE_KEY = "bundle-key"

@@ -13,6 +13,7 @@ from keystead.api.enums import Curve
 from keystead.keys.bundles import otp_target_bundle
 from keystead.keys.public_keys import public_key
 from keystead.sessions import compact_jwt
+from keystead.sessions.oauth_tokens import OauthTokenClaims, oauth_token_signing_input
 from keystead.sessions.session_tokens import SessionClaims, session_message, session_signing_input
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
 
@@ -35,6 +36,10 @@ class TokenSigningKey:
     def otp_target(self, organization_id: str, target: bytes) -> str:
         """The bundle that tells a client the key `target` (65 bytes) to encrypt a one-time code to."""
         return otp_target_bundle(organization_id, target, self._key, self._public_key)
+
+    def oauth_token(self, claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> str:
+        text = oauth_token_signing_input(claims, encrypted_bearer_token)
+        return compact_jwt.with_signature(text, self._signature(text))
 
     def _signature(self, message: bytes) -> bytes:
         """r and s over SHA-256 of the message, 32 bytes each."""

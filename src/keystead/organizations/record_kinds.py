@@ -1,6 +1,6 @@
-"""The record kinds that there are: one line for each.
+"""The list of all record kinds: one line for each.
 
-Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), what it consists of
+Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), the base class of kinds
 (`record_map`).
 """
 
@@ -17,6 +17,7 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
@@ -34,7 +35,7 @@ Kind = type[RecordMap[Any]]
 
 
 class RecordKinds:
-    """A set of record kinds. Immutable. Tests make one with a kind of their own and hand it to the store.
+    """A set of record kinds. Immutable. Tests make one with a kind of their own and give it to the store.
 
     `of_record` are the kinds by the type of their records, `of_word` by their word in the database.
     """
@@ -73,6 +74,7 @@ KINDS = (
     SessionProfiles,
     ReadOnlySessions,
     AuthProxies,
+    Oauth2Credentials,
 )
 """Every record kind. A new one is added here, and nowhere else."""
 

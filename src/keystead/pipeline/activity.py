@@ -24,7 +24,7 @@ from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization
 from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import Signer
+from keystead.pipeline.ports import OAuth2, Signer
 from keystead.policies.request import ResourceKeywords
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
@@ -80,6 +80,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     messages: MessageRules
     signer: Signer
+    oauth2: OAuth2
     new_id: Callable[[], str]
 
 

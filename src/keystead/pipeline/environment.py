@@ -12,7 +12,7 @@ from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.pipeline.ports import Clock, Signer
+from keystead.pipeline.ports import Clock, OAuth2, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.store import Store
 
@@ -36,6 +36,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     store: Store
     signer: Signer
+    oauth2: OAuth2
     clock: Clock
     new_id: Callable[[], str]
     catalogue: Catalogue

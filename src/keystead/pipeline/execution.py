@@ -109,6 +109,7 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
         limits=environment.rules.limits,
         messages=environment.rules.messages,
         signer=environment.signer,
+        oauth2=environment.oauth2,
         new_id=environment.new_id,
     )
 

@@ -11,12 +11,13 @@ from typing import Annotated, Protocol, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, PathFormat
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, Oauth2Provider, PathFormat
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
 
@@ -35,6 +36,43 @@ class Identities(Protocol):
 
         Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys
         of its issuer cannot be had.
+        """
+        ...
+
+
+class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider of OAuth 2.0 exchanges for a bearer token. Its repr shows no secret."""
+
+    client_id: str
+    client_secret: str
+    code: str
+    redirect_uri: str
+    code_verifier: str
+
+    def __repr__(self) -> str:
+        return f"AuthorizationCode(client_id={self.client_id!r})"
+
+
+class OAuth2Person(msgspec.Struct, frozen=True):
+    """Whom a code was about. `subject` is such as x:123; `bearer_token` asks the provider in the person's name."""
+
+    subject: str
+    bearer_token: str
+
+    def __repr__(self) -> str:
+        return f"OAuth2Person(subject={self.subject!r})"
+
+
+class OAuth2(Protocol):
+    """Providers of OAuth 2.0 that issue no ID tokens."""
+
+    own_issuer: str
+    """The issuer of the tokens that this server signs about people of these providers."""
+
+    async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
+        """Whom the code is about.
+
+        Raises InvalidRequest if the provider refuses the code, Unavailable if it is out of reach.
         """
         ...
 
@@ -266,6 +304,24 @@ class Signer(Protocol):
 
     async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
         """Make an API key whose private half is sealed to the client's P-256 key `target` (65 bytes, a point)."""
+        ...
+
+    async def open_client_secret(self, envelope: Annotated[bytes, Meta(max_length=8192)]) -> bytes:
+        """An OAuth 2.0 client secret that was encrypted to this server.
+
+        Raises InvalidRequest with `invalid encrypted client secret` if it does not open.
+        """
+        ...
+
+    async def sign_oauth_token(
+        self,
+        *,
+        claims: OauthTokenClaims,
+        bearer_token: Annotated[bytes, Meta(max_length=16_384)] | None,
+        target: KeyBytes | None,
+    ) -> str:
+        """An ID token about a person of an OAuth 2.0 provider, with the bearer token encrypted to `target` if both
+        are given (65 bytes, a P-256 point)."""
         ...
 
     async def new_auth_proxy_key(self, *, organization_id: Id, data_key: Sealed, proxy_id: Id) -> AuthProxyKey:

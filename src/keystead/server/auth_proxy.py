@@ -17,7 +17,8 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Internal, InvalidRequest, MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.operations import CATALOGUE
-from keystead.operations.auth_proxy_endpoints import ENDPOINTS, Submitted
+from keystead.operations.auth_proxy_calls import Submitted
+from keystead.operations.auth_proxy_endpoints import ENDPOINTS
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
@@ -110,7 +111,7 @@ class AuthProxyEndpoints:
 
 
 class _Call:
-    """Implements `auth_proxy_endpoints.ProxyCall`."""
+    """Implements `auth_proxy_calls.ProxyCall`."""
 
     def __init__(
         self,

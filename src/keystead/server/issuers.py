@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from keystead.identities.issuers import KnownIssuers
-from keystead.pipeline.ports import Clock, Identities
+from keystead.pipeline.ports import Clock
 from keystead.server.settings import Settings, SettingsError
 
 
-def identities_of(settings: Settings, clock: Clock) -> Identities:
+def identities_of(settings: Settings, clock: Clock) -> KnownIssuers:
     """The issuers whose tokens are accepted. Raises SettingsError for a malformed or unreadable list of issuers."""
     pinned, discovery = None, None
     if settings.oidc_keys_file:

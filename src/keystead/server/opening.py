@@ -14,13 +14,16 @@ from collections.abc import Iterator
 import msgspec
 
 from keystead.api.errors import Unavailable
-from keystead.pipeline.ports import Identities, Sealed, Signer
+from keystead.identities.issuers import KnownIssuers
+from keystead.pipeline.ports import Identities, OAuth2, Sealed, Signer
 from keystead.server.issuers import identities_of
 from keystead.server.master_keys import master_key_sources
+from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings import Settings, SettingsError
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
+    IDENTITY_KEY,
     MASTER_KEY_CHECK,
     SEALED_VALUES,
     SealedInstallationKeys,
@@ -56,6 +59,7 @@ class Opened(msgspec.Struct, frozen=True):
     store: DatabaseStore
     signer: Signer
     identities: Identities
+    oauth2: OAuth2
     channel: Channel | None
     senders: Senders
 
@@ -75,6 +79,7 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
     """
     with _as_not_ready():
         identities, senders = identities_of(settings, SystemClock()), senders_of(settings, SystemClock())
+        oauth2 = oauth2_of(settings)
     try:
         file = sqlite_path(settings.database_url)
         if file is not None and not file.exists():
@@ -91,23 +96,25 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
         sealed = await _sealed_keys(store, settings.mode)
         if connector is None:
             with _as_not_ready():
-                return Opened(
-                    store,
-                    open_signer(open_master_keys(master_key_sources(settings)), sealed),
-                    identities,
-                    None,
-                    senders,
-                )
+                signer: Signer = open_signer(open_master_keys(master_key_sources(settings)), sealed)
+                return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, None, senders)
         channel = Channel(connector, sealed)
         with _as_not_ready():
             await channel.open()
-        return Opened(store, remote_signer(channel), identities, channel, senders)
+        signer = remote_signer(channel)
+        return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, channel, senders)
     except Unavailable as refused:
         await store.close()
         raise NotReady(refused.message.partition(";")[0]) from None
     except BaseException:
         await store.close()
         raise
+
+
+async def _with_own(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
+    """The accepted issuers, and this server as the issuer of tokens about people of OAuth 2.0 providers."""
+    (key,) = [key for key in await signer.installation_keys() if key.name == IDENTITY_KEY.name]
+    return identities.with_own(settings.oauth2_issuer, bytes.fromhex(key.public_key))
 
 
 async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:

@@ -92,6 +92,7 @@ class Service:
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
+            oauth2=self._opened.oauth2,
             clock=self.clock,
             new_id=new_id,
             catalogue=CATALOGUE,

@@ -131,7 +131,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_issuers: Annotated[
         str,
         Meta(
-            description="More issuers, separated by commas, that are asked for their keys over HTTPS (security.md)."
+            description="More issuers, separated by commas, that are asked for their keys over HTTPS, or over HTTP "
+            "on this machine (security.md)."
         ),
     ] = ""
     smtp_host: Annotated[
@@ -160,6 +161,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_last_s: Annotated[
         int, Meta(description="Seconds after which a message that cannot be sent is given up.", ge=1)
     ] = 600
+    oauth2_issuer: Annotated[
+        str,
+        Meta(
+            description="Issuer in the ID tokens that this server signs for people of OAuth 2.0 providers. Do not "
+            "change it once somebody has logged in: people are known by it."
+        ),
+    ] = "https://oauth2.keystead.invalid"
+    oauth2_x_exchange_url: Annotated[str, Meta(description="Where X exchanges authorization codes.")] = (
+        "https://api.x.com/2/oauth2/token"
+    )
+    oauth2_x_user_url: Annotated[str, Meta(description="Where X tells who a bearer token is of.")] = (
+        "https://api.x.com/2/users/me"
+    )
+    oauth2_discord_exchange_url: Annotated[
+        str, Meta(description="Where Discord exchanges authorization codes.")
+    ] = "https://discord.com/api/oauth2/token"
+    oauth2_discord_user_url: Annotated[str, Meta(description="Where Discord tells who a bearer token is of.")] = (
+        "https://discord.com/api/users/@me"
+    )
     rate_limit: Annotated[
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),

@@ -51,7 +51,18 @@ CLIENT_SECRET_KEY: Final = InstallationKey(
     name="client_secret_key", purpose=Purpose.CLIENT_SECRET_KEY, use="OAuth2 client secrets are encrypted to it"
 )
 
-INSTALLATION_KEYS: Final = (PROOF_KEY, BUNDLE_KEY, SESSION_KEY, VERIFICATION_KEY, CLIENT_SECRET_KEY)
+IDENTITY_KEY: Final = InstallationKey(
+    name="identity_key", purpose=Purpose.IDENTITY_KEY, use="signs ID tokens about people of OAuth2 providers"
+)
+
+INSTALLATION_KEYS: Final = (
+    PROOF_KEY,
+    BUNDLE_KEY,
+    SESSION_KEY,
+    VERIFICATION_KEY,
+    CLIENT_SECRET_KEY,
+    IDENTITY_KEY,
+)
 """Every key of an installation. A new one is added here; what uses it is in `local`."""
 
 MASTER_KEY_CHECK: Final = "master_key_check"

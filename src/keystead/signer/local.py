@@ -18,7 +18,8 @@ from keystead.api.records import AppProof
 from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.auth_proxy_keys import auth_proxy_signature, new_auth_proxy_key
-from keystead.keys.bundles import BundleKey, new_credential
+from keystead.keys.bundles import BundleKey, bundle_of, new_credential
+from keystead.keys.client_secrets import ClientSecretKey
 from keystead.keys.derivation import KnownParents
 from keystead.keys.exporting import wallet_text
 from keystead.keys.importing import new_target, open_message, read_phrase, read_private_key
@@ -62,12 +63,15 @@ from keystead.pipeline.ports import (
     SigningKey,
     WalletKey,
 )
+from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
 from keystead.signer.fair_queue import FairQueue
 from keystead.signer.installation_keys import (
     BUNDLE_KEY,
     CHECK_CONTEXT,
+    CLIENT_SECRET_KEY,
+    IDENTITY_KEY,
     INSTALLATION_KEYS,
     PROOF_KEY,
     SESSION_KEY,
@@ -116,9 +120,12 @@ class LocalSigner:
         )
         self._proof_key = ProofKey(opened[PROOF_KEY.name]) if PROOF_KEY.name in opened else None
         self._bundle_key = BundleKey(opened[BUNDLE_KEY.name]) if BUNDLE_KEY.name in opened else None
+        self._client_secret_key = (
+            ClientSecretKey(opened[CLIENT_SECRET_KEY.name]) if CLIENT_SECRET_KEY.name in opened else None
+        )
         self._token_keys = {
             key.name: TokenSigningKey(opened[key.name])
-            for key in (SESSION_KEY, VERIFICATION_KEY)
+            for key in (SESSION_KEY, VERIFICATION_KEY, IDENTITY_KEY)
             if key.name in opened
         }
 
@@ -259,6 +266,19 @@ class LocalSigner:
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         public_key, bundle = new_credential(target)
         return CredentialBundle(public_key.hex(), bundle)
+
+    async def open_client_secret(self, envelope: bytes) -> bytes:
+        """Raises as the protocol says, and Internal if the server has no client secret key."""
+        if self._client_secret_key is None:
+            raise Internal("this server has no key that OAuth2 client secrets are encrypted to")
+        return self._client_secret_key.open(envelope)
+
+    async def sign_oauth_token(
+        self, *, claims: OauthTokenClaims, bearer_token: bytes | None, target: bytes | None
+    ) -> str:
+        """Raises Internal if the server has no identity key."""
+        encrypted = bundle_of(bearer_token, target) if bearer_token is not None and target is not None else None
+        return self._token_key(IDENTITY_KEY).oauth_token(claims, encrypted)
 
     async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
         """Raises SealBroken for the data key."""

@@ -16,8 +16,11 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
+from keystead.policies.expression import CompiledExpression, compile_stored
+from keystead.policies.policy import check_scope, scope_source
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import (
     Approval,
@@ -43,7 +46,7 @@ _VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
 
 
 class CaseFile(Table, frozen=True):
-    """A file of cases. `policies` are paths, or policies; `at` holds for cases that name no time of their own."""
+    """A file of cases. `policies` are paths, or policies; `at` is the time of cases without a time of their own."""
 
     cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     policies: str | tuple[str | dict[str, Any], ...] | None = None
@@ -62,8 +65,8 @@ class ApprovalTable(Table, frozen=True):
 
 
 class CaseTable(Table, frozen=True):
-    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is
-    about."""
+    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is about.
+    `scope`: that of the session profile, if a session under one submits it."""
 
     name: str
     who: str | ApprovalTable
@@ -75,6 +78,7 @@ class CaseTable(Table, frozen=True):
     resources: dict[str, Any] = msgspec.field(default_factory=dict)
     at: Moment | None = None
     owner: str = ""
+    scope: str = ""
 
 
 class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +92,8 @@ class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed, and so denied
-    nothing, although they might have been meant to deny."""
+    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed and therefore did not
+    deny, although they might have been meant to."""
 
     case: CaseTable
     outcome: Expectation
@@ -104,7 +108,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int, where: str) -> list[PolicyCase]:
-    """The cases of a file, on this organization. `now_ms` is for those that no time is given for. Raises
+    """The cases of a file, on this organization. `now_ms` is the time of cases that have none. Raises
     MalformedTable."""
     default_ms = now_ms if file.at is None else _ms(file.at)
     return [
@@ -134,6 +138,7 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         now_ms=now_ms,
         owner_id=_owner(written, organization, f"{where}.owner"),
         resources=written.resources,
+        scope=_scope(written.scope, f"{where}.scope"),
         deny_policies_fail_closed=organization.fail_closed,
         refuses_raw_payload=organization.refuse_raw_payloads
         and organization.policies.reads_transactions
@@ -144,8 +149,8 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
 
 
 def run_case(case: PolicyCase) -> CaseResult:
-    """The submission and, as long as more approvals are needed, one after the other; a vote that would not count
-    is refused, as it is by a server."""
+    """The submission, then the approvals one after the other while more are needed. A vote that would not count is
+    refused, as on a server."""
     request, policies = case.request, case.policies
     decision = authorize(request, policies)
     uncounted = []
@@ -167,7 +172,7 @@ def run_case(case: PolicyCase) -> CaseResult:
 
 
 def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
-    """The DENY policies that denied nothing and would deny if every failure did."""
+    """The DENY policies that did not deny and would deny if every failure denied."""
     denied = {each.policy_id for each in decision.evaluations if each.failed_closed}
     closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
     return tuple(
@@ -201,6 +206,16 @@ def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) 
     if not called and activity_kind(written.type) in OWN_RIGHTS:
         called = written.params.get("user_id", "")
     return named_user(organization.users, called, where).user_id if called else None
+
+
+def _scope(scope: str, where: str) -> CompiledExpression | None:
+    if not scope:
+        return None
+    try:
+        check_scope(scope)
+    except InvalidRequest as refused:
+        raise MalformedTable(where, refused.message) from None
+    return compile_stored(scope_source(scope))
 
 
 def _ms(moment: datetime) -> int:

@@ -1,0 +1,145 @@
+"""OAuth 2.0 providers without ID tokens: whom an authorization code is about. Implements `pipeline.ports.OAuth2`.
+
+A code is exchanged for a bearer token (RFC 6749, section 4.1.3, with RFC 7636), which asks who the person is. Not
+here: the token that this server issues about the answer (`operations.oauth2_credentials`).
+Slow to import: only servers on which somebody logs in so do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from keystead.api.enums import Oauth2Provider
+from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.identities.web_answers import (
+    ANSWERS_WITHIN_S,
+    FAILURES,
+    BadAnswer,
+    answered,
+    check_address,
+    web_client,
+    words_of,
+)
+from keystead.pipeline.ports import AuthorizationCode, OAuth2Person
+
+_log = logging.getLogger("keystead")
+
+
+class ProviderAddresses(msgspec.Struct, frozen=True):
+    """Where a provider exchanges codes, and where it tells who a bearer token is of."""
+
+    token_url: str
+    user_url: str
+
+
+class _Tokens(msgspec.Struct, frozen=True):
+    access_token: str
+
+
+class _DiscordUser(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _XUser(msgspec.Struct, frozen=True):
+    data: _DiscordUser
+
+
+def _of_x(body: bytes) -> str:
+    return f"x:{msgspec.json.decode(body, type=_XUser).data.id}"
+
+
+def _of_discord(body: bytes) -> str:
+    return f"discord:{msgspec.json.decode(body, type=_DiscordUser).id}"
+
+
+_SUBJECTS: Mapping[Oauth2Provider, Callable[[bytes], str]] = {
+    Oauth2Provider.X: _of_x,
+    Oauth2Provider.DISCORD: _of_discord,
+}
+
+
+class AskedProviders:
+    """Providers at these addresses. `own_issuer` is the issuer of this server's tokens about people.
+
+    `transport` is for tests. Raises ValueError for an address that may not be asked.
+    """
+
+    def __init__(
+        self,
+        own_issuer: str,
+        addresses: Mapping[Oauth2Provider, ProviderAddresses],
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.own_issuer = own_issuer
+        self._addresses = addresses
+        self._transport = transport
+        for one in addresses.values():
+            check_address(one.token_url)
+            check_address(one.user_url, with_query=True)
+
+    async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
+        """Raises InvalidRequest for a code that the provider refuses, Unavailable while it does not answer."""
+        addresses = self._addresses[provider]
+        try:
+            async with asyncio.timeout(ANSWERS_WITHIN_S), web_client(self._transport) as http:
+                bearer_token = await _bearer_token(http, addresses.token_url, code)
+                asked = http.build_request("GET", addresses.user_url, headers=_bearer(bearer_token))
+                body, _ = await answered(http, asked)
+                return OAuth2Person(subject=_subject(provider, body), bearer_token=bearer_token)
+        except (BadAnswer, *FAILURES) as failed:
+            why = words_of(failed)
+            _log.warning(
+                "an OAuth 2.0 provider does not tell who a person is", extra={"provider": provider, "why": why}
+            )
+            raise Unavailable(f"{provider} does not tell who the person is: {why}; begin the login again") from None
+
+
+async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCode) -> str:
+    credentials = f"{quote(code.client_id, safe='')}:{quote(code.client_secret, safe='')}"
+    request = http.build_request(
+        "POST",
+        url,
+        data={
+            "grant_type": "authorization_code",
+            "code": code.code,
+            "redirect_uri": code.redirect_uri,
+            "code_verifier": code.code_verifier,
+            "client_id": code.client_id,
+        },
+        headers={"authorization": f"Basic {b64encode(credentials.encode()).decode()}"},
+    )
+    try:
+        body, _ = await answered(http, request)
+    except BadAnswer as bad:
+        if bad.status in (400, 401, 403):
+            raise InvalidRequest(
+                "OAuth 2.0 authentication failed: the provider refused the authorization code: field "
+                "`parameters.authCode`, `redirectUri`, `codeVerifier`, or the credential's client id or secret"
+            ) from None
+        raise
+    try:
+        return msgspec.json.decode(body, type=_Tokens).access_token
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise BadAnswer("its answer lacks `access_token`") from None
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def _subject(provider: Oauth2Provider, body: bytes) -> str:
+    try:
+        subject = _SUBJECTS[provider](body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise BadAnswer("its answer lacks the person's `id`") from None
+    if not subject.isprintable() or len(subject) > 255 or subject.endswith(":"):
+        raise BadAnswer("its answer's `id` is not an identifier")
+    return subject

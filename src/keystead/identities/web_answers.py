@@ -1,0 +1,88 @@
+"""Asking an identity provider over HTTP: which addresses may be asked, and how much of an answer is read.
+
+Not here: what is asked for (`discovery`, `oauth2`).
+"""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from typing import Final
+
+import httpx
+
+ANSWERS_WITHIN_S: Final = 10.0
+"""For all answers that one request to this server needs of one provider."""
+
+ANSWER_BYTES_MAX: Final = 262_144
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts that may be asked over plain HTTP: nobody stands between."""
+
+FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError)
+"""What asking raises beside BadAnswer."""
+
+
+class BadAnswer(Exception):
+    """What is wrong with an answer, for the log and the caller. `status`: of an answer without success, else 0."""
+
+    def __init__(self, why: str, status: int = 0) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def check_address(url: str, *, with_query: bool = False) -> None:
+    """Raise ValueError unless this is an https URL, or an http URL of this machine, without user and fragment."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise ValueError(f"{url[:200]!r} is not a URL") from None
+    schemes = ("https", "http") if parsed.host in LOOPBACK else ("https",)
+    if parsed.scheme not in schemes or not parsed.host or parsed.userinfo or not 0 < (parsed.port or 443) < 65_536:
+        raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
+    if parsed.fragment or (parsed.query and not with_query):
+        raise ValueError(f"{url[:200]!r}: expected a URL without query and fragment")
+
+
+def web_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """A client that follows no redirects and takes no compressed answers. `transport` is for tests."""
+    return httpx.AsyncClient(
+        verify=_tls(),
+        transport=transport,
+        follow_redirects=False,
+        timeout=ANSWERS_WITHIN_S,
+        headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "keystead"},
+    )
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Made once: reading the certificates takes longer than a request."""
+    return httpx.create_ssl_context()
+
+
+async def answered(http: httpx.AsyncClient, request: httpx.Request) -> tuple[bytes, httpx.Headers]:
+    """The body and headers of a successful answer; its size is checked while it arrives. Raises BadAnswer."""
+    answer = await http.send(request, stream=True)
+    try:
+        if answer.status_code != httpx.codes.OK:
+            raise BadAnswer(f"it answered with status {answer.status_code}", answer.status_code)
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise BadAnswer("it answered in a content encoding that was not requested")
+        body = bytearray()
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > ANSWER_BYTES_MAX:
+                raise BadAnswer(f"its answer is longer than {ANSWER_BYTES_MAX} bytes")
+        return bytes(body), answer.headers
+    finally:
+        await answer.aclose()
+
+
+def words_of(failed: Exception) -> str:
+    """Why there is no answer, in words."""
+    if isinstance(failed, BadAnswer):
+        return str(failed)
+    if isinstance(failed, TimeoutError | httpx.TimeoutException):
+        return "it did not answer in time"
+    return "it cannot be reached" if isinstance(failed, httpx.TransportError) else "its address is malformed"

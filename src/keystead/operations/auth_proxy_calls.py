@@ -1,0 +1,78 @@
+"""One request to an authentication proxy: what its endpoint may use, and which logins are allowed.
+
+Here: the protocol, and checks that several endpoints make. Not here: its implementation (`server.auth_proxy`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from keystead.api.enums import AuthMethod
+from keystead.api.errors import PermissionDenied
+from keystead.api.records import AppProof
+from keystead.organizations.kinds.auth_proxies import AuthProxySettings
+from keystead.organizations.organization import Organization
+from keystead.pipeline.ports import Identities
+from keystead.pipeline.store import Store
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """What a completed submission gave: its result's members, its app proofs."""
+
+    result: Mapping[str, Any]
+    app_proofs: tuple[AppProof, ...]
+
+
+class ProxyCall(Protocol):
+    """One request to a proxy: its configuration, and what its endpoint may use."""
+
+    @property
+    def settings(self) -> AuthProxySettings: ...
+
+    @property
+    def organization(self) -> Organization: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def identities(self) -> Identities: ...
+
+    @property
+    def now_ms(self) -> int: ...
+
+    async def verification_public_key(self) -> bytes:
+        """The SEC 1 point under which this server's verification tokens verify."""
+        ...
+
+    async def submit(
+        self,
+        activity_type: str,
+        parameters: Mapping[str, Any],
+        *,
+        organization_id: str | None = None,
+        app_proofs: bool = False,
+    ) -> Submitted:
+        """Submit as the proxy's user, in the parent organization unless another is named.
+
+        Raises what refuses the submission; PermissionDenied where it would wait for others' approval.
+        """
+        ...
+
+
+def check_allowed(settings: AuthProxySettings, method: AuthMethod) -> None:
+    if method not in settings.allowed_auth_methods:
+        allowed = ", ".join(settings.allowed_auth_methods) or "none"
+        raise PermissionDenied(f"{method.upper()} disallowed: this application's logins are: {allowed}")
+
+
+def check_oauth_allowed(settings: AuthProxySettings) -> None:
+    """Published clients match the first two words."""
+    check_allowed(settings, AuthMethod.OAUTH)
+
+
+def given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}

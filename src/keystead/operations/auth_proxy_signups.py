@@ -1,0 +1,131 @@
+"""Sign-ups through an authentication proxy: each becomes the creation of a sub-organization.
+
+Not here: creating one (`sub_organizations`), the table of endpoints (`auth_proxy_endpoints`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.api.decoding import Label
+from keystead.api.enums import AuthMethod
+from keystead.api.parameters import (
+    ApiKeyParamsV2,
+    AuthenticatorParamsV2,
+    OauthProviderParams,
+    OauthProviderParamsV2,
+    RequestStruct,
+    ShortText,
+    Token,
+)
+from keystead.api.records import AppProof, Wire
+from keystead.operations.auth_proxy_accounts import (
+    check_audience,
+)
+from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
+from keystead.operations.verified_contacts import ClientSignature
+from keystead.operations.wallets import CreateWalletIntent
+
+_Few = Meta(max_length=10)
+
+
+class SignupRequest(RequestStruct, frozen=True):
+    """`user_tag` is read and not kept: tags are of the organization that is made, which has none yet."""
+
+    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]
+    oauth_providers: Annotated[tuple[OauthProviderParams, ...], _Few]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+    user_tag: ShortText | None = None
+    user_name: Label | None = None
+    organization_name: Label | None = None
+    verification_token: Token | None = None
+    wallet: CreateWalletIntent | None = None
+    client_signature: ClientSignature | None = None
+
+
+class SignupV2Request(RequestStruct, frozen=True):
+    """As SignupRequest."""
+
+    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]
+    oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], _Few]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+    user_tag: ShortText | None = None
+    user_name: Label | None = None
+    organization_name: Label | None = None
+    verification_token: Token | None = None
+    wallet: CreateWalletIntent | None = None
+    client_signature: ClientSignature | None = None
+
+
+class SignupWallet(Wire, frozen=True):
+    wallet_id: str
+    addresses: tuple[str, ...]
+
+
+class SignupResponse(Wire, frozen=True):
+    organization_id: str
+    user_id: str
+    app_proofs: tuple[AppProof, ...]
+    wallet: SignupWallet | None = None
+
+
+async def signup(call: ProxyCall, request: SignupRequest) -> SignupResponse:
+    return await _signed_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", request)
+
+
+async def signup_v2(call: ProxyCall, request: SignupV2Request) -> SignupResponse:
+    return await _signed_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", request)
+
+
+async def _signed_up(
+    call: ProxyCall, activity_type: str, request: SignupRequest | SignupV2Request
+) -> SignupResponse:
+    await _check_signup(call, request)
+    name = request.user_name or request.user_email or request.user_phone_number or "User"
+    user = given(
+        userName=name,
+        userEmail=request.user_email,
+        userPhoneNumber=request.user_phone_number,
+        apiKeys=request.api_keys,
+        authenticators=request.authenticators,
+        oauthProviders=request.oauth_providers,
+    )
+    parameters = given(
+        subOrganizationName=request.organization_name or f"Sub-organization of {name}",
+        rootUsers=[user],
+        rootQuorumThreshold=1,
+        wallet=request.wallet,
+        verificationToken=request.verification_token,
+        clientSignature=request.client_signature,
+    )
+    made = await call.submit(activity_type, parameters, app_proofs=True)
+    wallet = made.result.get("wallet")
+    return SignupResponse(
+        organization_id=made.result["subOrganizationId"],
+        user_id=made.result["rootUserIds"][0],
+        app_proofs=made.app_proofs,
+        wallet=SignupWallet(wallet_id=wallet["walletId"], addresses=tuple(wallet["addresses"])) if wallet else None,
+    )
+
+
+async def _check_signup(call: ProxyCall, request: SignupRequest | SignupV2Request) -> None:
+    """Each way to log in later is one that the configuration allows, and ID tokens are for its clients."""
+    for asked, method in (
+        (request.authenticators, AuthMethod.PASSKEY),
+        (request.user_email and request.verification_token, AuthMethod.EMAIL),
+        (request.user_phone_number and request.verification_token, AuthMethod.SMS),
+    ):
+        if asked:
+            check_allowed(call.settings, method)
+    tokens = [provider.oidc_token for provider in request.oauth_providers]
+    for index, token in enumerate(tokens):
+        check_oauth_allowed(call.settings)
+        if token is not None:
+            field = f"oauthProviders[{index}].oidcToken"
+            check_audience(await call.identities.proven(token, field), call.settings, field)

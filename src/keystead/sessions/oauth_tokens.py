@@ -1,0 +1,41 @@
+"""The ID token that this server issues for people of OAuth 2.0 providers, which issue none themselves.
+
+Here: the claims, in their order. Not here: asking a provider (`identities.oauth2`), the signature (`signer`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.sessions import compact_jwt
+
+_HEADER = {"alg": "ES256", "typ": "JWT"}
+
+
+class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """Times are in seconds since the epoch. `subject` is such as x:123; `audience` the client id at the provider.
+
+    `nonce`: lower-case hex of SHA-256 over the text of the key that the token is bound to.
+    """
+
+    issuer: str
+    audience: str
+    subject: str
+    nonce: str
+    issued_at_s: int
+    expires_at_s: int
+
+
+def oauth_token_signing_input(claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> bytes:
+    """The text `header.payload`, in ASCII, that ES256 signs."""
+    members: dict[str, str | int] = {
+        "iss": claims.issuer,
+        "aud": claims.audience,
+        "sub": claims.subject,
+        "nonce": claims.nonce,
+        "iat": claims.issued_at_s,
+        "exp": claims.expires_at_s,
+    }
+    if encrypted_bearer_token is not None:
+        members["encrypted_bearer_token"] = encrypted_bearer_token
+    return compact_jwt.signing_input(_HEADER, members)
