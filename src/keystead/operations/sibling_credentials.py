@@ -1,6 +1,6 @@
 """Which of the credentials in a request another sub-organization of the same parent holds.
 
-Here: the look-up before an operation that registers credentials. Not here: the rule about what it finds
+Here: the look-up before an operation that registers credentials. Not here: the rule about its result
 (`organizations.credentials.check_not_held_by_siblings`).
 """
 
