@@ -1,16 +1,12 @@
-"""What to use in place of an operation that this version does not answer: for the body of its refusal (501).
+"""What to use instead of an operation that is not implemented: the text of its refusal (501).
 
-Not here: which operations those are (the catalogue says), and the refusal itself (`server`).
+Not here: which operations are implemented (the catalogue), and the refusal itself (`server`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-_LOG_IN = (
-    "a passkey or an API key stamps every request itself; a passkey may also give the application an expiring key "
-    "of its own (create_api_keys with expirationSeconds)"
-)
 _RECOVER = "a user with the permission gives this user a new credential: create_authenticators or create_api_keys"
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
 _ASK_A_NODE = "ask a node of the chain"
@@ -18,14 +14,6 @@ _FOLLOW = "ask list_activities from time to time"
 _LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this server"
 
 _ALTERNATIVES: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            "email_auth",
-            "otp_auth",
-            "otp_login",
-        ),
-        _LOG_IN,
-    ),
     **dict.fromkeys(("init_user_email_recovery", "recover_user"), _RECOVER),
     **dict.fromkeys(
         (
@@ -51,7 +39,7 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("get_ip_allowlist", "set_ip_allowlist"), _LIMIT_ADDRESSES),
     "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
 }
-"""By operation. Operations of products of the public service have none: swaps, on-ramps, Earn, TVC, Spark."""
+"""By operation. Products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no alternative here."""
 
 
 def not_implemented(operation: str) -> str:

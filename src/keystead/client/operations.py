@@ -53,6 +53,7 @@ ACTIVITY_TYPES = {
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "email_auth": "ACTIVITY_TYPE_EMAIL_AUTH_V3",
     "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
@@ -66,6 +67,8 @@ ACTIVITY_TYPES = {
     "oauth": "ACTIVITY_TYPE_OAUTH",
     "oauth2_authenticate": "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
+    "otp_auth": "ACTIVITY_TYPE_OTP_AUTH",
+    "otp_login": "ACTIVITY_TYPE_OTP_LOGIN_V2",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -197,7 +200,7 @@ class Operations(Calls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service.
+        """Always not found: this service does not run on attested hardware.
 
         `ephemeral_key`: an app proof's public key, 130 bytes in hex.
         """
@@ -348,7 +351,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        """The decisions on an activity, vote by vote; also on a denied submission."""
         return self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -577,7 +580,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
         return self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -851,7 +854,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateMfaPolicySubmitted:
-        """Record which further proofs a user's activities shall need.
+        """Add an MFA policy: which further proofs a user's activities need.
 
         `order`: the policy of the lowest order whose condition holds is the one enforced.
         """
@@ -967,7 +970,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeyTagSubmitted:
-        """Make a tag and put it on private keys."""
+        """Create a tag and give it to private keys."""
         return self._submit(
             shapes.CreatePrivateKeyTagSubmitted,
             organization_id,
@@ -1140,7 +1143,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateUserTagSubmitted:
-        """Make a tag and put it on users."""
+        """Create a tag and give it to users."""
         return self._submit(
             shapes.CreateUserTagSubmitted,
             organization_id,
@@ -1367,7 +1370,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+        """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
         return self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -1385,7 +1388,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeysSubmitted:
-        """Delete private keys, all or none: they go for good.
+        """Delete private keys, all or none. They cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -1423,7 +1426,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteSubOrganizationSubmitted:
-        """Delete the sub-organization that this is submitted in, with everything it holds.
+        """Delete the sub-organization in which this is submitted, with everything in it.
 
         Without `delete_without_export`, every wallet must have been exported.
         """
@@ -1443,7 +1446,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+        """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
         return self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -1500,7 +1503,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteWalletsSubmitted:
-        """Delete wallets, all or none: their mnemonics and accounts go for good.
+        """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -1534,6 +1537,42 @@ class Operations(Calls):
             },
         )
 
+    def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     def enable_auth_proxy(
         self,
         *,
@@ -1556,7 +1595,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportPrivateKeySubmitted:
-        """Take a private key out, sealed to the target key."""
+        """Export a private key, sealed to the target key."""
         return self._submit(
             shapes.ExportPrivateKeySubmitted,
             organization_id,
@@ -1576,7 +1615,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletSubmitted:
-        """Take a wallet's mnemonic out, sealed to the target key.
+        """Export a wallet's mnemonic, sealed to the target key.
 
         `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
         """
@@ -1599,7 +1638,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletAccountSubmitted:
-        """Take the private key of a wallet account out, sealed to the target key."""
+        """Export the private key of a wallet account, sealed to the target key."""
         return self._submit(
             shapes.ExportWalletAccountSubmitted,
             organization_id,
@@ -1621,7 +1660,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ImportPrivateKeySubmitted:
-        """Keep the private key that the caller sealed to an import target."""
+        """Store the private key that the caller sealed to an import target."""
         return self._submit(
             shapes.ImportPrivateKeySubmitted,
             organization_id,
@@ -1665,7 +1704,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportPrivateKeySubmitted:
-        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
         return self._submit(
             shapes.InitImportPrivateKeySubmitted,
             organization_id,
@@ -1682,7 +1721,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportWalletSubmitted:
-        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
         return self._submit(
             shapes.InitImportWalletSubmitted,
             organization_id,
@@ -1864,6 +1903,66 @@ class Operations(Calls):
             },
         )
 
+    def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
     def reject_activity(
         self,
         *,
@@ -1888,7 +1987,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while a user could log in by it alone."""
+        """Remove a feature. Refused while it is the only way for some user to log in."""
         return self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -2161,7 +2260,7 @@ class Operations(Calls):
     ) -> shapes.UpdatePolicySubmitted:
         """Change a policy.
 
-        What is absent stays; an empty expression is taken away.
+        Absent fields stay unchanged; an empty expression removes the clause.
         """
         return self._submit(
             shapes.UpdatePolicySubmitted,
@@ -2188,7 +2287,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdatePrivateKeyTagSubmitted:
-        """Rename a tag, put it on private keys, take it off private keys."""
+        """Rename a tag, give it to private keys, take it from private keys."""
         return self._submit(
             shapes.UpdatePrivateKeyTagSubmitted,
             organization_id,
@@ -2233,7 +2332,8 @@ class Operations(Calls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
+        one.
         """
         return self._submit(
             shapes.UpdateUserSubmitted,
@@ -2259,7 +2359,7 @@ class Operations(Calls):
     ) -> shapes.UpdateUserEmailSubmitted:
         """Change or remove a user's e-mail address; with a verification token it is verified.
 
-        An empty address takes the address away.
+        An empty address removes the address.
         """
         return self._submit(
             shapes.UpdateUserEmailSubmitted,
@@ -2302,7 +2402,7 @@ class Operations(Calls):
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
         """Change or remove a user's phone number; with a verification token it is verified.
 
-        An empty number takes the number away.
+        An empty number removes the number.
         """
         return self._submit(
             shapes.UpdateUserPhoneNumberSubmitted,
@@ -2325,7 +2425,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserTagSubmitted:
-        """Rename a tag, put it on users, take it off users."""
+        """Rename a tag, give it to users, take it from users."""
         return self._submit(
             shapes.UpdateUserTagSubmitted,
             organization_id,
@@ -2508,7 +2608,7 @@ class AsyncOperations(AsyncCalls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service.
+        """Always not found: this service does not run on attested hardware.
 
         `ephemeral_key`: an app proof's public key, 130 bytes in hex.
         """
@@ -2659,7 +2759,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        """The decisions on an activity, vote by vote; also on a denied submission."""
         return await self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -2888,7 +2988,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
         return await self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -3162,7 +3262,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateMfaPolicySubmitted:
-        """Record which further proofs a user's activities shall need.
+        """Add an MFA policy: which further proofs a user's activities need.
 
         `order`: the policy of the lowest order whose condition holds is the one enforced.
         """
@@ -3278,7 +3378,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeyTagSubmitted:
-        """Make a tag and put it on private keys."""
+        """Create a tag and give it to private keys."""
         return await self._submit(
             shapes.CreatePrivateKeyTagSubmitted,
             organization_id,
@@ -3451,7 +3551,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateUserTagSubmitted:
-        """Make a tag and put it on users."""
+        """Create a tag and give it to users."""
         return await self._submit(
             shapes.CreateUserTagSubmitted,
             organization_id,
@@ -3678,7 +3778,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+        """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
         return await self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -3696,7 +3796,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeysSubmitted:
-        """Delete private keys, all or none: they go for good.
+        """Delete private keys, all or none. They cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -3734,7 +3834,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteSubOrganizationSubmitted:
-        """Delete the sub-organization that this is submitted in, with everything it holds.
+        """Delete the sub-organization in which this is submitted, with everything in it.
 
         Without `delete_without_export`, every wallet must have been exported.
         """
@@ -3754,7 +3854,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+        """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
         return await self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -3811,7 +3911,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteWalletsSubmitted:
-        """Delete wallets, all or none: their mnemonics and accounts go for good.
+        """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -3845,6 +3945,42 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     async def enable_auth_proxy(
         self,
         *,
@@ -3867,7 +4003,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportPrivateKeySubmitted:
-        """Take a private key out, sealed to the target key."""
+        """Export a private key, sealed to the target key."""
         return await self._submit(
             shapes.ExportPrivateKeySubmitted,
             organization_id,
@@ -3887,7 +4023,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletSubmitted:
-        """Take a wallet's mnemonic out, sealed to the target key.
+        """Export a wallet's mnemonic, sealed to the target key.
 
         `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
         """
@@ -3910,7 +4046,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletAccountSubmitted:
-        """Take the private key of a wallet account out, sealed to the target key."""
+        """Export the private key of a wallet account, sealed to the target key."""
         return await self._submit(
             shapes.ExportWalletAccountSubmitted,
             organization_id,
@@ -3932,7 +4068,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ImportPrivateKeySubmitted:
-        """Keep the private key that the caller sealed to an import target."""
+        """Store the private key that the caller sealed to an import target."""
         return await self._submit(
             shapes.ImportPrivateKeySubmitted,
             organization_id,
@@ -3976,7 +4112,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportPrivateKeySubmitted:
-        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
         return await self._submit(
             shapes.InitImportPrivateKeySubmitted,
             organization_id,
@@ -3993,7 +4129,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportWalletSubmitted:
-        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
         return await self._submit(
             shapes.InitImportWalletSubmitted,
             organization_id,
@@ -4175,6 +4311,66 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return await self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
     async def reject_activity(
         self,
         *,
@@ -4199,7 +4395,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while a user could log in by it alone."""
+        """Remove a feature. Refused while it is the only way for some user to log in."""
         return await self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -4472,7 +4668,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdatePolicySubmitted:
         """Change a policy.
 
-        What is absent stays; an empty expression is taken away.
+        Absent fields stay unchanged; an empty expression removes the clause.
         """
         return await self._submit(
             shapes.UpdatePolicySubmitted,
@@ -4499,7 +4695,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdatePrivateKeyTagSubmitted:
-        """Rename a tag, put it on private keys, take it off private keys."""
+        """Rename a tag, give it to private keys, take it from private keys."""
         return await self._submit(
             shapes.UpdatePrivateKeyTagSubmitted,
             organization_id,
@@ -4544,7 +4740,8 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
+        one.
         """
         return await self._submit(
             shapes.UpdateUserSubmitted,
@@ -4570,7 +4767,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserEmailSubmitted:
         """Change or remove a user's e-mail address; with a verification token it is verified.
 
-        An empty address takes the address away.
+        An empty address removes the address.
         """
         return await self._submit(
             shapes.UpdateUserEmailSubmitted,
@@ -4613,7 +4810,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
         """Change or remove a user's phone number; with a verification token it is verified.
 
-        An empty number takes the number away.
+        An empty number removes the number.
         """
         return await self._submit(
             shapes.UpdateUserPhoneNumberSubmitted,
@@ -4636,7 +4833,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserTagSubmitted:
-        """Rename a tag, put it on users, take it off users."""
+        """Rename a tag, give it to users, take it from users."""
         return await self._submit(
             shapes.UpdateUserTagSubmitted,
             organization_id,

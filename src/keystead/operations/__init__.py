@@ -1,4 +1,4 @@
-"""Every endpoint, one module per subject. Importing this room fills the catalogue."""
+"""Every operation, one module per subject. Importing this package fills the catalogue."""
 
 from keystead.operations import (
     active_policies,
@@ -6,6 +6,7 @@ from keystead.operations import (
     api_keys,
     auth_proxies,
     authenticators,
+    email_auth,
     email_events,
     exporting,
     importing,
@@ -17,6 +18,7 @@ from keystead.operations import (
     organization_data,
     organization_settings,
     organizations,
+    otp_logins,
     policies,
     policy_warnings,
     private_key_tags,
@@ -47,6 +49,7 @@ __all__ = [
     "api_keys",
     "auth_proxies",
     "authenticators",
+    "email_auth",
     "email_events",
     "exporting",
     "importing",
@@ -58,6 +61,7 @@ __all__ = [
     "organization_data",
     "organization_settings",
     "organizations",
+    "otp_logins",
     "policies",
     "policy_warnings",
     "private_key_tags",
