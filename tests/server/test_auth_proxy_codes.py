@@ -1,4 +1,4 @@
-"""Sign-ups by one-time code through the authentication proxy, on both stores."""
+"""Sign-ups and logins by one-time code through the authentication proxy, on both stores."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from keystead.stamps.signing import generate_api_key
 from tests.server.test_auth_proxy import ask, new_proxy, sign_up
 from tests.support.callers import Caller, answered, api_key_params, refusal
-from tests.support.codes import PUBLIC_KEY, Codes, claims, signup_signature
-from tests.support.example_codes import an_address, encrypted_attempt
+from tests.support.codes import KEY, PUBLIC_KEY, Codes, signup_signature
+from tests.support.example_codes import an_address, claims, encrypted_attempt, login_signature
 
 
 def proven(codes: Codes, config_id: str, contact: str) -> str:
@@ -34,8 +34,8 @@ def account(caller: Caller, config_id: str, contact: str, token: str) -> Any:
     return answered(ask(caller, config_id, "account", **asked))
 
 
-def test_sign_up_by_code(codes: Codes) -> None:
-    config_id = new_proxy(codes.caller, verificationTokenExpirationSeconds=1200)
+def test_sign_up_and_log_in_by_code(codes: Codes) -> None:
+    config_id = new_proxy(codes.caller, sessionExpirationSeconds=600, verificationTokenExpirationSeconds=1200)
     contact = an_address()
     token = proven(codes, config_id, contact)
     assert abs(int(claims(token)["exp"]) / 1000 - time.time() - 1200) < 60
@@ -43,6 +43,15 @@ def test_sign_up_by_code(codes: Codes) -> None:
     organization_id = signed_up(codes.caller, config_id, contact, token)
     token = proven(codes, config_id, contact)
     assert account(codes.caller, config_id, contact.upper(), token) == {"organizationId": organization_id}
+    key = generate_api_key().public_key
+    login: dict[str, Any] = {
+        "verificationToken": token,
+        "publicKey": key,
+        "clientSignature": login_signature(token, key, KEY),
+    }
+    session = claims(answered(ask(codes.caller, config_id, "otp_login_v2", **login))["session"])
+    assert (session["organization_id"], session["public_key"]) == (organization_id, key)
+    assert abs(session["exp"] - time.time() - 600) < 60
 
 
 def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
