@@ -80,7 +80,7 @@ class DevelopmentFolder:
         if not self._credentials.exists():
             raise Failure(
                 f"{self._credentials} is missing, and its private key is stored nowhere else: "
-                f"restore it, or remove {self._path} to begin anew"
+                f"restore it, or remove {self._path} to start again"
             )
         credentials = read_credentials(self._credentials)
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:

@@ -109,10 +109,10 @@ class PolicyEvaluator:
         condition = self._value(policy.condition, self._condition)
         if isinstance(condition, EvaluationError):
             return self._failed(policy, Clause.CONDITION, condition)
-        # Evaluated even if the condition is false: a clause that fails, fails the policy whatever the others are.
-        consensus = self._value(policy.consensus, self._consensus)
-        if isinstance(consensus, EvaluationError):
-            return self._failed(policy, Clause.CONSENSUS, consensus)
+        if condition or policy.consensus_may_fail:
+            consensus = self._value(policy.consensus, self._consensus)
+            if isinstance(consensus, EvaluationError):
+                return self._failed(policy, Clause.CONSENSUS, consensus)
         if not condition:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
         if not consensus and not self._may_wait(policy):

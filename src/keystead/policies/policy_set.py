@@ -104,8 +104,7 @@ def _settled(
             if possible.value is not False and (fails_closed or possible.unreadable):
                 return None
         return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
-    # If the consensus fails, the policy fails even if the condition is false.
-    if value or (policy.consensus is not None and policy.consensus.may_lack_items):
+    if value or policy.consensus_may_fail:
         return None
     return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
 
