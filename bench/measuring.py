@@ -140,18 +140,17 @@ def _loaded(
         for subject, count in zip(subjects, counts, strict=True)
     ]
     loads: list[list[Load]] = [[] for _ in subjects]
-    sent = [sum(map(len, requests)) for requests in made]
     gauge_before_s = _GAUGE.seconds(cores)
-    used_before_s = [subject.processor_s() for subject in subjects]
+    used_s = [0.0] * len(subjects)
     begun, others_before = time.perf_counter(), others_s()
     for turn in range(turns):
-        for subject, count, requests, some in zip(subjects, counts, made, loads, strict=True):
-            some.append(send(subject.ports, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
+        for number, (subject, count, requests) in enumerate(zip(subjects, counts, made, strict=True)):
+            used_before_s = subject.processor_s()
+            loads[number].append(send(subject.ports, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
+            used_s[number] += subject.processor_s() - used_before_s
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
-    processor_us = [
-        (subject.processor_s() - before_s) / count * 1e6
-        for subject, before_s, count in zip(subjects, used_before_s, sent, strict=True)
-    ]
+    sent = [sum(map(len, requests)) for requests in made]
+    processor_us = [used / count * 1e6 for used, count in zip(used_s, sent, strict=True)]
     return [together(some) for some in loads], processor_us, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
 
