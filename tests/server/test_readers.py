@@ -24,7 +24,9 @@ READERS = (
 
 NAMES = [operation.name for operation in CATALOGUE if operation.kind == "query"]
 ABOUT_THE_CALLER = frozenset({"whoami"})
-FINDS_ITSELF = {("a root user of a sub-organization", "whoami")}
+FINDS_ITSELF = {
+    ("a root user of a sub-organization", name) for name in ("whoami", "get_activity", "get_mfa_status")
+}
 """Who is meant although the organization is not theirs: a sub-organization's user, asking with the parent's id."""
 
 

@@ -59,12 +59,13 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(self, *, oidc_keys_file: str = "", log_requests: bool = True) -> Settings:
+    def settings(self, *, oidc_keys_file: str = "", oidc_issuers: str = "", log_requests: bool = True) -> Settings:
         return Settings(
             database_url=self._database_url,
             mode="dev",
             master_key_file=str(self._master_key),
             oidc_keys_file=oidc_keys_file,
+            oidc_issuers=oidc_issuers,
             log_requests=log_requests,
         )
 
