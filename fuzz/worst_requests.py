@@ -135,9 +135,13 @@ def _empty_structures() -> str:
 
 
 def largest_cases() -> tuple[Case, ...]:
-    """The largest request of each operation (`largest_requests`). Each is built once; sent again, it names what is
-    there already."""
-    return tuple(Case(largest.name, _largest(largest)) for largest in largest_requests() if largest.is_current)
+    """The largest request of each operation that a sub-organization has (`largest_requests`). Each is built once;
+    sent again, it names what is there already."""
+    return tuple(
+        Case(largest.name, _largest(largest))
+        for largest in largest_requests()
+        if largest.is_current and not largest.is_of_parent
+    )
 
 
 def _largest(largest: Largest) -> Send:
