@@ -76,9 +76,11 @@ def _submission(victim: Caller) -> httpx.Response:
 
 def fuzz_delays(server: Server, findings: Findings, chance: random.Random, *, seconds: float) -> list[Delay]:
     """Every case, in a random order. A wait beyond its bound is a finding, and so is an answer of the 500s."""
-    every = (*CASES, *largest_cases())
-    cases = tuple(chance.sample(every, len(every)))
-    delays = measured(server, cases, each_s=seconds / len(cases))
+    attacker, victim = new_sub_organization(server.caller), new_sub_organization(server.caller)
+    records = create_records(attacker)
+    every = (*CASES, *largest_cases(records))
+    cases = chance.sample(every, len(every))
+    delays = [_measured(attacker, records, victim, case, seconds / len(cases)) for case in cases]
     for delay in delays:
         findings.tried += delay.sent
         if delay.longest_ms > delay.case.bound_ms:

@@ -134,25 +134,18 @@ def _empty_structures() -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def largest_cases() -> tuple[Case, ...]:
-    """The largest request of each operation that a sub-organization has (`largest_requests`). Each is built once;
-    sent again, it names what is there already."""
+def largest_cases(records: RecordIds) -> tuple[Case, ...]:
+    """The largest request of each operation that a sub-organization has (`largest_requests`). All are built now,
+    before any is sent; sent again, one names what is there already."""
     return tuple(
-        Case(largest.name, _largest(largest))
+        Case(largest.name, _largest(largest, largest.parameters(records)))
         for largest in largest_requests()
         if largest.is_current and not largest.is_of_parent
     )
 
 
-def _largest(largest: Largest) -> Send:
-    built: list[dict[str, Any]] = []
-
-    def send(caller: Caller, records: RecordIds) -> httpx.Response:
-        if not built:
-            built.append(largest.parameters(records))
-        return caller.post(largest.operation.path, largest.body(caller, built[0]))
-
-    return send
+def _largest(largest: Largest, parameters: dict[str, Any]) -> Send:
+    return lambda caller, _: caller.post(largest.operation.path, largest.body(caller, parameters))
 
 
 _ASSERTION = json.dumps(
