@@ -20,7 +20,7 @@ _ONCE = (bool, Enum)
 
 
 def measured_bytes(value: object) -> int:
-    """The bytes of this value and everything it holds. Equal values have equal sizes.
+    """The bytes of this value and everything it holds. Equal values have equal sizes. A list counts as a tuple.
 
     None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
     time. Raises TypeError for a type that records do not hold.
@@ -30,7 +30,7 @@ def measured_bytes(value: object) -> int:
         value = left.pop()
         if type(value) is str:
             size += _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
-        elif isinstance(value, tuple):
+        elif isinstance(value, tuple | list):
             size += _TUPLE + _POINTER * len(value)
             left += value
         elif isinstance(value, msgspec.Struct):
