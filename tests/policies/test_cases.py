@@ -34,6 +34,7 @@ USERS: list[dict[str, Any]] = [
     },
     {"name": "Twin", "id": "T1"},
 ]
+LOGIN = {"type": "ACTIVITY_TYPE_STAMP_LOGIN"}
 NAMES = {"A": "allow", "N": "needs consensus", "D": "deny"}
 
 
@@ -167,6 +168,9 @@ EXPECTATIONS: list[tuple[str, list[dict[str, str]], dict[str, Any], str, tuple[s
         "A",
         ("P0",),
     ),
+    ("a scope that covers it", [policy()], {"scope": "activity.resource == 'AUTH'", **LOGIN}, "A", ("P0",)),
+    ("a scope that does not", [policy()], {"scope": "activity.resource == 'WALLET'", **LOGIN}, "D", ()),
+    ("a scope that fails", [policy()], {"scope": "wallet.id == 'W'", **LOGIN}, "D", ()),
     ("own API keys", [], {**API_KEYS, "params": {"user_id": "Ana"}}, "A", ()),
     ("somebody else's", [], {**API_KEYS, "params": {"user_id": "B"}}, "D", ()),
     ("own authenticators", [], {"type": "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2", "owner": "Ana"}, "A", ()),

@@ -10,8 +10,8 @@ import pytest
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique
-from tests.support.codes import Codes, claims, client_signature, signup_signature
-from tests.support.example_codes import an_address
+from tests.support.codes import KEY, Codes, signup_signature
+from tests.support.example_codes import an_address, claims, client_signature
 from tests.support.servers import user_with_key
 
 
@@ -90,17 +90,15 @@ def test_wrong_sign_ups(codes: Codes, case: Wrong) -> None:
     signup = {"apiKeys": keys, "email": address}
     message = {"signupV2": signup, "tokenId": claims(about)["id"], "type": "USAGE_TYPE_SIGNUP"}
     signatures: dict[str, dict[str, str] | None] = {
-        "good": client_signature(message),
+        "good": client_signature(message, KEY),
         "none": None,
-        "other lists": client_signature(message | {"signupV2": signup | {"apiKeys": []}}),
-        "login": client_signature({"login": {"publicKey": "02"}, "tokenId": "t", "type": "USAGE_TYPE_LOGIN"})
-        | {"message": ""},
-        "other token": client_signature(message | {"tokenId": "another"}),
+        "other lists": client_signature(message | {"signupV2": signup | {"apiKeys": []}}, KEY),
+        "other token": client_signature(message | {"tokenId": "another"}, KEY),
         "other key": client_signature(message, bundles.fresh()),
-        "other scheme": client_signature(message) | {"scheme": "CLIENT_SIGNATURE_SCHEME_NONE"},
+        "other scheme": client_signature(message, KEY) | {"scheme": "CLIENT_SIGNATURE_SCHEME_NONE"},
     }
     login = {"login": {"publicKey": "02"}, "tokenId": claims(about)["id"], "type": "USAGE_TYPE_LOGIN"}
-    signatures["login"] = client_signature(login)
+    signatures["login"] = client_signature(login, KEY)
     response = signed_up(codes, address, token, signatures[case.signature], apiKeys=keys)
     status, message_text = refusal(response)
     assert status == 400

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any, NamedTuple
 
 import httpx
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
-from keystead.stamps.base64url import decode_base64url
 from keystead.testing import Outbox
 from tests.support import bundles
 from tests.support.callers import SDK_FORM, Caller, answered
-from tests.support.example_codes import code_params, encrypted_attempt
+from tests.support.example_codes import claims, client_signature, code_params, encrypted_attempt
 from tests.support.servers import Server
 
 KEY = bundles.fresh()
@@ -24,31 +19,9 @@ PUBLIC_KEY = bundles.compressed(KEY).hex()
 """The key that verification tokens name."""
 
 
-def claims(token: str) -> dict[str, Any]:
-    """The claims of a JWT, whose signature is not looked at."""
-    read: dict[str, Any] = json.loads(decode_base64url(token.split(".")[1]))
-    return read
-
-
-def client_signature(message: dict[str, Any], key: ec.EllipticCurvePrivateKey = KEY) -> dict[str, str]:
-    text = json.dumps(message)
-    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
-    return {
-        "publicKey": bundles.compressed(key).hex(),
-        "scheme": "CLIENT_SIGNATURE_SCHEME_API_P256",
-        "message": text,
-        "signature": (r.to_bytes(32) + s.to_bytes(32)).hex(),
-    }
-
-
 def signup_signature(token: str, **signup: Any) -> dict[str, str]:
     message = {"signupV2": signup, "tokenId": claims(token)["id"], "type": "USAGE_TYPE_SIGNUP"}
-    return client_signature(message)
-
-
-def login_signature(token: str, public_key: str) -> dict[str, str]:
-    message = {"login": {"publicKey": public_key}, "tokenId": claims(token)["id"], "type": "USAGE_TYPE_LOGIN"}
-    return client_signature(message)
+    return client_signature(message, KEY)
 
 
 class Codes(NamedTuple):

@@ -9,7 +9,12 @@ import json
 import secrets
 from typing import Any
 
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
 from keystead.sessions.one_time_codes import SANDBOX_CODE
+from keystead.stamps.base64url import decode_base64url
 from tests.support import bundles
 from tests.support.callers import Caller, unique
 
@@ -83,6 +88,44 @@ def encrypted_sandbox_code(caller: Caller) -> str:
         begun["otpEncryptionTargetBundle"], SANDBOX_CODE, bundles.compressed(bundles.fresh()).hex()
     )
     return f"{begun['otpId']} {attempt}"
+
+
+def login_parameters(caller: Caller, *, signed: bool) -> str:
+    """What otp_login takes for the user with the sandbox contact, as JSON. `signed`: with a client signature."""
+    key, session = bundles.fresh(), bundles.compressed(bundles.fresh()).hex()
+    if signed:
+        begun = caller.result("init_otp", {**SANDBOX, "appName": "Wallets"})
+        attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], SANDBOX_CODE, bundles.compressed(key).hex())
+        asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt}
+        token = caller.result("verify_otp", asked)["verificationToken"]
+    else:
+        otp_id = sandbox_code(caller, "init_otp", "ACTIVITY_TYPE_INIT_OTP_V2")
+        asked = {"otpId": otp_id, "otpCode": SANDBOX_CODE, "publicKey": bundles.compressed(key).hex()}
+        token = caller.result("verify_otp", asked, type="ACTIVITY_TYPE_VERIFY_OTP")["verificationToken"]
+    signature = login_signature(token, session, key)
+    return json.dumps({"verificationToken": token, "publicKey": session, "clientSignature": signature})
+
+
+def claims(token: str) -> dict[str, Any]:
+    """The claims of a JWT, whose signature is not looked at."""
+    read: dict[str, Any] = json.loads(decode_base64url(token.split(".")[1]))
+    return read
+
+
+def client_signature(message: dict[str, Any], key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
+    text = json.dumps(message)
+    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    return {
+        "publicKey": bundles.compressed(key).hex(),
+        "scheme": "CLIENT_SIGNATURE_SCHEME_API_P256",
+        "message": text,
+        "signature": (r.to_bytes(32) + s.to_bytes(32)).hex(),
+    }
+
+
+def login_signature(token: str, public_key: str, key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
+    message = {"login": {"publicKey": public_key}, "tokenId": claims(token)["id"], "type": "USAGE_TYPE_LOGIN"}
+    return client_signature(message, key)
 
 
 def sandbox_code(caller: Caller, operation: str, activity_type: str) -> str:

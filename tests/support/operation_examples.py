@@ -6,6 +6,7 @@ every test that goes through them.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
-from tests.support.example_codes import full_params, older_params
+from tests.support.example_codes import customization, full_params, older_params
 from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
@@ -96,6 +97,28 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
 def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
     otp_id, _, attempt = record_ids.fresh("encrypted_otp").partition(" ")
     return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
+
+
+def _otp_login(record_ids: RecordIds, kind: str) -> dict[str, Any]:
+    given = record_ids.fresh(kind)
+    signature = {"publicKey": "02", "scheme": "s", "message": "m", "signature": "30"}
+    unknown = {"verificationToken": given, "publicKey": TARGET_PUBLIC_KEY, "clientSignature": signature}
+    asked: dict[str, Any] = json.loads(given) if given.startswith("{") else unknown
+    return asked | {"expirationSeconds": "60", "invalidateExisting": True, "sessionProfileId": ""}
+
+
+def _email_auth(record_ids: RecordIds) -> dict[str, Any]:
+    custom = customization()
+    del custom["smsCustomization"]
+    custom["emailCustomization"]["appName"] = "Wallets"
+    return {
+        "email": record_ids.fresh("email_auth"),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "apiKeyName": unique("key"),
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+        **custom,
+    }
 
 
 def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -350,6 +373,19 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
         f, older_params("expirationSeconds", "otpLength", "alphanumeric")
     ),
+    "ACTIVITY_TYPE_EMAIL_AUTH_V3": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_EMAIL_AUTH_V2": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_EMAIL_AUTH": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_OTP_AUTH": lambda f: {
+        "otpId": f.fresh("otp_auth"),
+        "otpCode": SANDBOX_CODE,
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "apiKeyName": unique("key"),
+        "expirationSeconds": "60",
+        "invalidateExisting": True,
+    },
+    "ACTIVITY_TYPE_OTP_LOGIN_V2": lambda f: _otp_login(f, "otp_login"),
+    "ACTIVITY_TYPE_OTP_LOGIN": lambda f: _otp_login(f, "otp_login_of_older_token"),
     "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
     "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
         "otpId": f.fresh("plain_otp"),

@@ -17,7 +17,7 @@ from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
-from tests.support.example_codes import encrypted_sandbox_code, sandbox_code
+from tests.support.example_codes import an_address, encrypted_sandbox_code, login_parameters, sandbox_code
 from tests.support.issuers import ISSUER
 from tests.support.oauth2_provider import SECRET
 from tests.support.passkeys import SoftPasskey
@@ -244,6 +244,31 @@ class _Fresh:
     def _auth_otp(self) -> str:
         self._otp_feature()
         return sandbox_code(self._root, "init_otp_auth", "ACTIVITY_TYPE_INIT_OTP_AUTH_V3")
+
+    def _otp_login(self) -> str:
+        self._with_sandbox_user()
+        return login_parameters(self._root, signed=True)
+
+    def _otp_login_of_older_token(self) -> str:
+        self._with_sandbox_user()
+        return login_parameters(self._root, signed=False)
+
+    def _otp_auth(self) -> str:
+        self._with_sandbox_user()
+        return self._auth_otp()
+
+    def _email_auth(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": "FEATURE_NAME_EMAIL_AUTH"})
+        address = an_address()
+        self._root.new_user(userEmail=address)
+        return address
+
+    def _with_sandbox_user(self) -> None:
+        """One user has the sandbox contact, and may log in by a code."""
+        self._otp_feature()
+        users = self._root.asked("list_users")["users"]
+        if not any(user.get("userEmail") == "user@example.com" for user in users):
+            self._root.new_user(userEmail="user@example.com")
 
     def _otp_feature(self) -> str:
         self._root.submitted("set_organization_feature", {"name": OTP_FEATURE})

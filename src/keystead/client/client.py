@@ -22,7 +22,8 @@ from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolErro
 from keystead.client.operations import AsyncOperations, Operations
 from keystead.client.requests import Address, Prepared, in_wire_names
 from keystead.client.retries import Tries
-from keystead.stamps.signing import ApiKeyStamper
+from keystead.client.sessions import SessionStamper, login_parameters, read_session_token
+from keystead.stamps.signing import ApiKeyStamper, generate_api_key
 
 
 class Client(BaseClient[httpx.Client], Operations):
@@ -32,6 +33,45 @@ class Client(BaseClient[httpx.Client], Operations):
     answer comes, ProtocolError if it cannot be read; those that submit also raise ActivityFailed. Failures that may
     pass are tried again with the same bytes (see `Retries`), which the server takes for the same request.
     """
+
+    def login(
+        self,
+        *,
+        expiration_seconds: int | None = None,
+        session_profile_id: str | None = None,
+        invalidate_existing: bool = False,
+    ) -> Client:
+        """Begin a session: a client that stamps with a new key, and begins the next session before this one ends.
+
+        The organization of the session may be a sub-organization of this client's: that of the user whose stamp
+        this is. expiration_seconds: how long a session lasts; 900 if not given. session_profile_id: what limits it.
+        invalidate_existing: the user's other sessions end. Raises ActivityNotCompleted where an MFA policy asks for
+        further proofs first, and as the operations do.
+        """
+        session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
+        made = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(made.session)
+        session.replace_key(key, token)
+        return Client(
+            self.base_url,
+            organization_id=token.organization_id,
+            stamper=session,
+            timeout=self._timeout_s,
+            retries=self._retries,
+        )
+
+    def _renew(self) -> None:
+        """Begin the next session if it is time. Other threads go on with the present one meanwhile."""
+        session = self._stamper
+        if not isinstance(session, SessionStamper) or not session.is_due:
+            return
+        if session.renewing.acquire(blocking=False):
+            try:
+                key = generate_api_key()
+                made = self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(made.session))
+            finally:
+                session.renewing.release()
 
     def query(self, name: str, /, **fields: Any) -> dict[str, Any]:
         """Ask any query, known to this client or not: its answer as plain JSON.
@@ -59,6 +99,7 @@ class Client(BaseClient[httpx.Client], Operations):
 
     def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send what `prepare` builds from these arguments: the answer as plain JSON."""
+        self._renew()
         prepared = self.prepare(path, body)
         return read_answer(prepared.path, self.send(prepared), dict[str, Any])
 
@@ -108,6 +149,7 @@ class Client(BaseClient[httpx.Client], Operations):
     def _query(
         self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
     ) -> AnswerT:
+        self._renew()
         body = {"organizationId": organization_id, **in_wire_names(fields)}
         prepared = self.prepare(f"query/{name}", body)
         return read_answer(prepared.path, self.send(prepared), answer)
@@ -119,6 +161,7 @@ class Client(BaseClient[httpx.Client], Operations):
         generate_app_proofs: bool,
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
+        self._renew()
         body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = self.prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
@@ -132,6 +175,39 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
 
     A stamper other than `ApiKeyStamper` is called in a thread, since it may wait for a device or a network.
     """
+
+    async def login(
+        self,
+        *,
+        expiration_seconds: int | None = None,
+        session_profile_id: str | None = None,
+        invalidate_existing: bool = False,
+    ) -> AsyncClient:
+        """See `Client.login`."""
+        session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
+        made = await self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(made.session)
+        session.replace_key(key, token)
+        return AsyncClient(
+            self.base_url,
+            organization_id=token.organization_id,
+            stamper=session,
+            timeout=self._timeout_s,
+            retries=self._retries,
+        )
+
+    async def _renew(self) -> None:
+        """See `Client._renew`."""
+        session = self._stamper
+        if not isinstance(session, SessionStamper) or not session.is_due:
+            return
+        if session.renewing.acquire(blocking=False):
+            try:
+                key = generate_api_key()
+                made = await self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(made.session))
+            finally:
+                session.renewing.release()
 
     async def query(self, name: str, /, **fields: Any) -> dict[str, Any]:
         """See `Client.query`."""
@@ -152,6 +228,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
 
     async def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """See `Client.request`."""
+        await self._renew()
         prepared = await self._prepare(path, body)
         return read_answer(prepared.path, await self.send(prepared), dict[str, Any])
 
@@ -185,7 +262,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         await self.close()
 
     async def _prepare(self, path: str, body: Mapping[str, Any]) -> Prepared:
-        if isinstance(self._stamper, ApiKeyStamper):
+        if isinstance(self._stamper, ApiKeyStamper | SessionStamper):
             return self.prepare(path, body)
         return await asyncio.to_thread(self.prepare, path, body)
 
@@ -206,6 +283,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     async def _query(
         self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
     ) -> AnswerT:
+        await self._renew()
         prepared = await self._prepare(
             f"query/{name}", {"organizationId": organization_id, **in_wire_names(fields)}
         )
@@ -218,6 +296,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         generate_app_proofs: bool,
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
+        await self._renew()
         body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = await self._prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)

@@ -53,6 +53,7 @@ ACTIVITY_TYPES = {
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
+    "email_auth": "ACTIVITY_TYPE_EMAIL_AUTH_V3",
     "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
@@ -66,6 +67,8 @@ ACTIVITY_TYPES = {
     "oauth": "ACTIVITY_TYPE_OAUTH",
     "oauth2_authenticate": "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
+    "otp_auth": "ACTIVITY_TYPE_OTP_AUTH",
+    "otp_login": "ACTIVITY_TYPE_OTP_LOGIN_V2",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -1534,6 +1537,42 @@ class Operations(Calls):
             },
         )
 
+    def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     def enable_auth_proxy(
         self,
         *,
@@ -1858,6 +1897,66 @@ class Operations(Calls):
             {
                 "oidcToken": oidc_token,
                 "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
@@ -3845,6 +3944,42 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def email_auth(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.EmailAuthSubmitted:
+        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.EmailAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     async def enable_auth_proxy(
         self,
         *,
@@ -4169,6 +4304,66 @@ class AsyncOperations(AsyncCalls):
             {
                 "oidcToken": oidc_token,
                 "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+                "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def otp_auth(
+        self,
+        *,
+        otp_id: str,
+        otp_code: str,
+        target_public_key: str,
+        api_key_name: str | None = None,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpAuthSubmitted:
+        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+
+        `target_public_key`: the P-256 key that the session's key is sealed to.
+        """
+        return await self._submit(
+            shapes.OtpAuthSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "otpId": otp_id,
+                "otpCode": otp_code,
+                "targetPublicKey": target_public_key,
+                "apiKeyName": api_key_name,
+                "expirationSeconds": expiration_seconds,
+                "invalidateExisting": invalidate_existing,
+            },
+        )
+
+    async def otp_login(
+        self,
+        *,
+        verification_token: str,
+        public_key: str,
+        client_signature: shapes.ClientSignature,
+        expiration_seconds: str | None = None,
+        invalidate_existing: bool | None = None,
+        session_profile_id: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.OtpLoginSubmitted:
+        """Begin a session of the user who has the contact that a verification token proves.
+
+        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        """
+        return await self._submit(
+            shapes.OtpLoginSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "verificationToken": verification_token,
+                "publicKey": public_key,
+                "clientSignature": client_signature,
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,

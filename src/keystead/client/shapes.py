@@ -186,6 +186,9 @@ __all__ = [
     "DisableAuthProxyResult",
     "DisableAuthProxySubmitted",
     "Effect",
+    "EmailAuthCustomizationParams",
+    "EmailAuthResult",
+    "EmailAuthSubmitted",
     "EmailCustomization",
     "EmailCustomizationParamsV2",
     "EmailEvent",
@@ -269,6 +272,10 @@ __all__ = [
     "OauthSubmitted",
     "OidcClaims",
     "OrganizationData",
+    "OtpAuthResult",
+    "OtpAuthSubmitted",
+    "OtpLoginResult",
+    "OtpLoginSubmitted",
     "OtpType",
     "Pagination",
     "PathFormat",
@@ -889,6 +896,19 @@ class DisableAuthProxyResult(Wire, frozen=True):
     pass
 
 
+class EmailAuthCustomizationParams(Wire, frozen=True):
+    app_name: str
+    logo_url: str | None = None
+    magic_link_template: str | None = None
+    template_variables: str | None = None
+    template_id: str | None = None
+
+
+class EmailAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+
+
 class EnableAuthProxyResult(Wire, frozen=True):
     """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
 
@@ -973,6 +993,18 @@ class Oauth2AuthenticateResult(Wire, frozen=True):
 
 
 class OauthLoginResult(Wire, frozen=True):
+    session: str
+
+
+class OtpAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+class OtpLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session."""
+
     session: str
 
 
@@ -1651,6 +1683,23 @@ class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
     result_struct = DisableAuthProxyResult
 
 
+class EmailAuthSubmitted(Submitted[EmailAuthResult]):
+    """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key."""
+
+    operation = "email_auth"
+    activity_type = "ACTIVITY_TYPE_EMAIL_AUTH_V3"
+    result_key = "emailAuthResult"
+    result_struct = EmailAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+
 class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
     """Make an authentication proxy, which no browser may call until its configuration names origins."""
 
@@ -1846,6 +1895,40 @@ class OauthLoginSubmitted(Submitted[OauthLoginResult]):
     activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
     result_key = "oauthLoginResult"
     result_struct = OauthLoginResult
+
+    @property
+    def session(self) -> str:
+        return self.result.session
+
+
+class OtpAuthSubmitted(Submitted[OtpAuthResult]):
+    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+
+    operation = "otp_auth"
+    activity_type = "ACTIVITY_TYPE_OTP_AUTH"
+    result_key = "otpAuthResult"
+    result_struct = OtpAuthResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+    @property
+    def api_key_id(self) -> str:
+        return self.result.api_key_id
+
+    @property
+    def credential_bundle(self) -> str:
+        return self.result.credential_bundle
+
+
+class OtpLoginSubmitted(Submitted[OtpLoginResult]):
+    """Begin a session of the user who has the contact that a verification token proves."""
+
+    operation = "otp_login"
+    activity_type = "ACTIVITY_TYPE_OTP_LOGIN_V2"
+    result_key = "otpLoginResult"
+    result_struct = OtpLoginResult
 
     @property
     def session(self) -> str:

@@ -36,8 +36,12 @@ class EmailCustomizationParams(EmailCustomizationParamsV2, frozen=True):
     app_name: ShortText | None = None
 
 
-class EmailAuthCustomizationParams(EmailCustomizationParamsV2, frozen=True, kw_only=True):
+class EmailAuthCustomizationParams(RequestStruct, frozen=True):
     app_name: ShortText
+    logo_url: Url | None = None
+    magic_link_template: Url | None = None
+    template_variables: TemplateVariables | None = None
+    template_id: ShortText | None = None
 
 
 class SmsCustomizationParams(RequestStruct, frozen=True):
@@ -76,7 +80,7 @@ async def email_to(
     content: EmailContent,
     secret: str,
     sender: SenderParams,
-    customization: EmailCustomizationParamsV2 | None,
+    customization: EmailCustomizationParamsV2 | EmailAuthCustomizationParams | None,
     lasts_ms: int,
 ) -> OutgoingMessage:
     """The row of an e-mail. `secret`: the code or bundle in its text, which is of use for `lasts_ms`."""

@@ -220,6 +220,7 @@ async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", _auth_from_v1, result=_older_auth_result),
     ),
     load_context=_auth_counts,
+    by_parent=True,
     changes_organization=False,
 )
 async def init_otp_auth(

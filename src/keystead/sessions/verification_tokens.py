@@ -71,6 +71,15 @@ def verification_signing_input(token: VerificationToken) -> bytes:
     return compact_jwt.signing_input(_HEADER, claims)
 
 
+def claimed_contact(text: str) -> tuple[OtpType, str] | None:
+    """The contact that a token names, with nothing verified; None for a text that is no token."""
+    try:
+        claims = msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
+    except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return claims.verification_type, claims.contact
+
+
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
     """What a token states, once its signature and its time hold. `issuer_public_key`: a SEC 1 point.
 

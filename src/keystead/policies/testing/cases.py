@@ -16,8 +16,11 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
+from keystead.policies.expression import CompiledExpression, compile_stored
+from keystead.policies.policy import check_scope, scope_source
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import (
     Approval,
@@ -62,8 +65,8 @@ class ApprovalTable(Table, frozen=True):
 
 
 class CaseTable(Table, frozen=True):
-    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is
-    about."""
+    """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is about.
+    `scope`: that of the session profile, if a session under one submits it."""
 
     name: str
     who: str | ApprovalTable
@@ -75,6 +78,7 @@ class CaseTable(Table, frozen=True):
     resources: dict[str, Any] = msgspec.field(default_factory=dict)
     at: Moment | None = None
     owner: str = ""
+    scope: str = ""
 
 
 class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +138,7 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         now_ms=now_ms,
         owner_id=_owner(written, organization, f"{where}.owner"),
         resources=written.resources,
+        scope=_scope(written.scope, f"{where}.scope"),
         deny_policies_fail_closed=organization.fail_closed,
         refuses_raw_payload=organization.refuse_raw_payloads
         and organization.policies.reads_transactions
@@ -201,6 +206,16 @@ def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) 
     if not called and activity_kind(written.type) in OWN_RIGHTS:
         called = written.params.get("user_id", "")
     return named_user(organization.users, called, where).user_id if called else None
+
+
+def _scope(scope: str, where: str) -> CompiledExpression | None:
+    if not scope:
+        return None
+    try:
+        check_scope(scope)
+    except InvalidRequest as refused:
+        raise MalformedTable(where, refused.message) from None
+    return compile_stored(scope_source(scope))
 
 
 def _ms(moment: datetime) -> int:

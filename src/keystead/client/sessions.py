@@ -1,0 +1,85 @@
+"""A session that a client holds: its key, when it ends, and when it is time to begin the next.
+
+Here: the key and its times. Not here: sending stamp_login (`client`). The key is made here and never leaves.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from binascii import a2b_base64
+from typing import Final, TypedDict
+
+import msgspec
+
+from keystead.client.errors import ProtocolError
+from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper
+
+RENEWED_AT: Final = 0.8
+"""The share of a session's time after which the next one begins."""
+
+
+class SessionToken(msgspec.Struct, frozen=True):
+    """What the token of a login tells. `exp`: seconds since the epoch."""
+
+    exp: int
+    user_id: str
+    organization_id: str
+
+
+def read_session_token(token: str) -> SessionToken:
+    """The claims of a token that the server has just answered. Raises ProtocolError."""
+    try:
+        payload = token.split(".")[1].translate(str.maketrans("-_", "+/"))
+        return msgspec.json.decode(a2b_base64(payload + "=" * (-len(payload) % 4)), type=SessionToken)
+    except (IndexError, ValueError, msgspec.MsgspecError):
+        raise ProtocolError("the answer to stamp_login holds no session token that this client can read") from None
+
+
+class SessionStamper:
+    """Stamps with the session's key, which `replace_key` replaces. Threads may share it.
+
+    `expiration_seconds`, `session_profile_id`: as the login asked for, and each renewal asks again.
+    """
+
+    def __init__(self, expiration_seconds: int | None, session_profile_id: str | None) -> None:
+        self.expiration_seconds = expiration_seconds
+        self.session_profile_id = session_profile_id
+        self.renewing = threading.Lock()
+        self._stamper: ApiKeyStamper | None = None
+        self._renewed_at_s = 0.0
+
+    def replace_key(self, key: ApiKeyPair, token: SessionToken) -> None:
+        now_s = time.time()
+        self._stamper = ApiKeyStamper(key.public_key, key.private_key, key.curve)
+        self._renewed_at_s = now_s + (token.exp - now_s) * RENEWED_AT
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next session should begin now."""
+        return time.time() >= self._renewed_at_s
+
+    @property
+    def public_key(self) -> str:
+        assert self._stamper is not None
+        return self._stamper.public_key
+
+    def stamp(self, body: bytes) -> tuple[str, str]:
+        assert self._stamper is not None
+        return self._stamper.stamp(body)
+
+
+class LoginParameters(TypedDict):
+    public_key: str
+    expiration_seconds: str | None
+    session_profile_id: str | None
+
+
+def login_parameters(session: SessionStamper, key: ApiKeyPair) -> LoginParameters:
+    """What stamp_login is asked for a session by this key."""
+    seconds = session.expiration_seconds
+    return {
+        "public_key": key.public_key,
+        "expiration_seconds": None if seconds is None else str(seconds),
+        "session_profile_id": session.session_profile_id,
+    }

@@ -1,0 +1,185 @@
+"""Logins by one-time code: otp_login takes a verification token, the older otp_auth takes the code itself.
+
+Not here: verification tokens (`verifying_codes`, `verified_contacts`), what every login does once its user is known
+(`session_keys`).
+"""
+
+from __future__ import annotations
+
+from keystead.api.decoding import Label
+from keystead.api.enums import CredentialType, OtpType
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.records import User, Wire
+from keystead.operations.declare import activity, older
+from keystead.operations.session_keys import (
+    SessionContext,
+    begin_bundle_session,
+    begin_login_session,
+    compressed_public_key,
+    session_context,
+)
+from keystead.operations.starting_codes import check_feature, normalized
+from keystead.operations.verified_contacts import ClientSignature, check_login, proven_token
+from keystead.operations.verifying_codes import (
+    OtpCode,
+    StoredCode,
+    open_code,
+    refused_attempt,
+    stored_code,
+    used_code,
+)
+from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.organization import Organization
+from keystead.organizations.verified_contacts import contact_verified, has_contact
+from keystead.pipeline.activity import ExecutionWith, Outcome, Refusal
+from keystead.pipeline.context import ContextSource
+from keystead.sessions.verification_tokens import claimed_contact
+
+
+class OtpLoginIntentV2(RequestStruct, frozen=True, kw_only=True):
+    """`public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900."""
+
+    verification_token: Token
+    public_key: ShortText
+    client_signature: ClientSignature
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+    session_profile_id: ShortText | None = None
+
+
+class OtpLoginIntent(RequestStruct, frozen=True, kw_only=True):
+    """`client_signature`: needed if the verification token names a key."""
+
+    verification_token: Token
+    public_key: ShortText
+    client_signature: ClientSignature | None = None
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+    session_profile_id: ShortText | None = None
+
+
+class _MaybeUnsigned(OtpLoginIntentV2, frozen=True, kw_only=True):
+    """What the older version reads as."""
+
+    client_signature: ClientSignature | None  # type: ignore[assignment] # the older version has it optional
+
+
+class OtpLoginResult(Wire, frozen=True):
+    """`session`: a JWT that tells of the session."""
+
+    session: str
+
+
+class OtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
+    """`target_public_key`: the P-256 key that the session's key is sealed to."""
+
+    otp_id: Uuid
+    otp_code: OtpCode
+    target_public_key: ShortText
+    api_key_name: Label | None = None
+    expiration_seconds: ShortText | None = None
+    invalidate_existing: bool | None = None
+
+
+class OtpAuthResult(Wire, frozen=True):
+    user_id: str
+    api_key_id: str
+    credential_bundle: str
+
+
+def _from_v1(intent: OtpLoginIntent) -> OtpLoginIntentV2:
+    return _MaybeUnsigned(
+        verification_token=intent.verification_token,
+        public_key=intent.public_key,
+        client_signature=intent.client_signature,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+        session_profile_id=intent.session_profile_id,
+    )
+
+
+async def _login_context(source: ContextSource, intent: OtpLoginIntentV2) -> SessionContext:
+    return await session_context(source, intent.public_key, intent.session_profile_id)
+
+
+def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
+    claimed = claimed_contact(intent.verification_token)
+    if claimed is None:
+        return None
+    otp_type, contact = claimed
+    kind = LookupKind.EMAIL if otp_type is OtpType.EMAIL else LookupKind.PHONE_NUMBER
+    return Lookup(kind, normalized(otp_type, contact), "")
+
+
+@activity(
+    "ACTIVITY_TYPE_OTP_LOGIN_V2",
+    accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
+    load_context=_login_context,
+    by_parent=True,
+    user_lookup=_user_lookup,
+)
+async def otp_login(execution: ExecutionWith[SessionContext], intent: OtpLoginIntentV2) -> Outcome[OtpLoginResult]:
+    """Begin a session of the user who has the contact that a verification token proves."""
+    organization = execution.organization
+    token = await proven_token(execution, intent.verification_token)
+    check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
+    check_feature(organization, token.otp_type)
+    user = _user_with_contact(organization, token.otp_type, token.contact)
+    session = await begin_login_session(
+        execution,
+        execution.context,
+        user,
+        public_key=intent.public_key,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+        session_profile_id=intent.session_profile_id,
+    )
+    return Outcome(
+        result=OtpLoginResult(session=session.token),
+        changes=(session.change, *contact_verified(organization, user, token.otp_type)),
+    )
+
+
+async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
+    return await stored_code(source, intent.otp_id)
+
+
+@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
+async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) -> Outcome[OtpAuthResult] | Refusal:
+    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+    organization = execution.organization
+    code = open_code(execution, execution.context, "auth")
+    if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:
+        return refused
+    user = _user_with_contact(organization, code.otp_type, code.contact)
+    session = await begin_bundle_session(
+        execution,
+        user,
+        CredentialType.OTP_AUTH_KEY_P256,
+        default_name="OTP Auth",
+        target_public_key=intent.target_public_key,
+        api_key_name=intent.api_key_name,
+        expiration_seconds=intent.expiration_seconds,
+        invalidate_existing=intent.invalidate_existing,
+    )
+    return Outcome(
+        result=OtpAuthResult(
+            user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
+        ),
+        changes=(session.change, *contact_verified(organization, user, code.otp_type)),
+        attachments=used_code(execution, execution.context),
+    )
+
+
+def _user_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> User:
+    """The one user who has the contact. Raises NotFound, and InvalidRequest if several have it."""
+    users = [user for user in organization.users.values() if has_contact(user, otp_type, contact)]
+    if not users:
+        raise NotFound(f"no user of organization {organization.id} has the contact that got the code")
+    if len(users) > 1:
+        raise InvalidRequest(
+            f"more than one user of organization {organization.id} has the contact that got the code"
+        )
+    return users[0]
