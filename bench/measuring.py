@@ -15,7 +15,7 @@ import msgspec
 
 from bench.gauge import Gauge
 from bench.load import Load, send, together
-from bench.processes import others_s
+from bench.processes import others_s, processor_s
 from bench.server import Server
 from bench.yardstick import verifications_per_s
 
@@ -59,10 +59,15 @@ class Subject(msgspec.Struct, frozen=True):
     def ports(self) -> list[int]:
         return [server.port for server in self.servers]
 
+    def processor_s(self) -> float:
+        """Processor time that its servers have used, in seconds."""
+        return sum(processor_s(server.pid) for server in self.servers)
+
 
 class Figures(msgspec.Struct, frozen=True):
     """The medians of all blocks, and of the yardstick beside them; `share` is of one in the other.
-    Latencies are of all requests together, in milliseconds.
+    Latencies are of all requests together, in milliseconds. `processor_us` is the processor time of the servers'
+    processes for one request, in microseconds: other programs change it less than the share.
 
     `others` is how much of a core other programs had meanwhile; `slowed` how long the machine took for one piece of
     work, in shares of the shortest time in this run.
@@ -73,6 +78,7 @@ class Figures(msgspec.Struct, frozen=True):
     share: float
     p50_ms: float
     p99_ms: float
+    processor_us: float
     peak_mb: float
     requests: int
     failures: int
@@ -83,6 +89,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 class _Block(msgspec.Struct, frozen=True):
     load: Load
+    processor_us: float
     verifications_per_s: float
     others: float
     gauge_s: float
@@ -106,10 +113,10 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
     for number in range(pace.blocks + pace.spare):
         if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
             break
-        loads, others, gauge_s = _loaded(subjects, counts, turns, cores)
+        loads, processor_us, others, gauge_s = _loaded(subjects, counts, turns, cores)
         after = verifications_per_s(cores)
-        for load, some in zip(loads, blocks, strict=True):
-            some.append(_Block(load, (before + after) / 2, others, gauge_s))
+        for load, used_us, some in zip(loads, processor_us, blocks, strict=True):
+            some.append(_Block(load, used_us, (before + after) / 2, others, gauge_s))
         before = after
     return [
         _figures(subject, sorted(some, key=lambda block: block.unrest)[: pace.blocks])
@@ -125,21 +132,27 @@ def _probe(subject: Subject) -> float:
 
 def _loaded(
     subjects: Sequence[Subject], counts: Sequence[int], turns: int, cores: Set[int]
-) -> tuple[list[Load], float, float]:
-    """So many requests to each subject at each turn; how much of a core others had while they were answered, and
-    what the gauge showed."""
+) -> tuple[list[Load], list[float], float, float]:
+    """So many requests to each subject at each turn; the processor time of a request to each, in microseconds; how
+    much of a core others had meanwhile, and what the gauge showed."""
     made = [
         [subject.make(count + count // 10) for _ in range(turns)]
         for subject, count in zip(subjects, counts, strict=True)
     ]
     loads: list[list[Load]] = [[] for _ in subjects]
+    sent = [sum(map(len, requests)) for requests in made]
     gauge_before_s = _GAUGE.seconds(cores)
+    used_before_s = [subject.processor_s() for subject in subjects]
     begun, others_before = time.perf_counter(), others_s()
     for turn in range(turns):
         for subject, count, requests, some in zip(subjects, counts, made, loads, strict=True):
             some.append(send(subject.ports, requests[turn], warm_up=count // 10, limit_s=_LIMIT_S))
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
-    return [together(some) for some in loads], others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
+    processor_us = [
+        (subject.processor_s() - before_s) / count * 1e6
+        for subject, before_s, count in zip(subjects, used_before_s, sent, strict=True)
+    ]
+    return [together(some) for some in loads], processor_us, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
 
 def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
@@ -157,6 +170,7 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
         share=rate / yardstick,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
+        processor_us=statistics.median(block.processor_us for block in blocks),
         peak_mb=sum(server.peak_bytes() for server in subject.servers) / 1e6,
         requests=len(latencies),
         failures=len(failures),

@@ -34,8 +34,12 @@ def peak_bytes(pid: int) -> int:
 def others_s() -> float:
     """Processor time, in seconds since some moment, that went to anything but this process and what it started."""
     user, nice, system, _, _, _, _, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
-    own = sum(_ticks(pid) for pid in family(os.getpid()))
-    return (user + nice + system + steal - own) / _TICKS_PER_S
+    return (user + nice + system + steal) / _TICKS_PER_S - processor_s(os.getpid())
+
+
+def processor_s(pid: int) -> float:
+    """Processor time, in seconds, that the process and those that it started have used."""
+    return sum(map(_ticks, family(pid))) / _TICKS_PER_S
 
 
 def _ticks(pid: int) -> int:

@@ -1,6 +1,6 @@
-"""What to use in place of an operation that this version does not answer: for the body of its refusal (501).
+"""What to use instead of an operation that is not implemented: the text of its refusal (501).
 
-Not here: which operations those are (the catalogue says), and the refusal itself (`server`).
+Not here: which operations are implemented (the catalogue), and the refusal itself (`server`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(("get_ip_allowlist", "set_ip_allowlist"), _LIMIT_ADDRESSES),
     "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
 }
-"""By operation. Operations of products of the public service have none: swaps, on-ramps, Earn, TVC, Spark."""
+"""By operation. Products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no alternative here."""
 
 
 def not_implemented(operation: str) -> str:

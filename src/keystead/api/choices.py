@@ -1,6 +1,6 @@
-"""Which words a place in a request takes, for the refusal of one that it does not take.
+"""Which words a field accepts, for the refusal of a word that it does not accept.
 
-Here: from a type and the path of a value in it to the words of its enum. Not here: the refusal (`decoding`).
+Here: from a type and the path of a field in it to the words of its enum. Not here: the refusal (`decoding`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From bytes to typed requests: strict JSON, and refusals that name the field.
 
 Here: UTF-8, JSON syntax, duplicate members, types, unknown and missing fields, all as `InvalidRequest`.
-Not here: what a request asks for (its operation), and whose it is (the stamp, verified before this runs).
+Not here: what a request asks for (its operation), and who sent it (the stamp, which is verified before).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Label = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
 """A name or label: 1 to 255 characters, none of them a control character."""
 
 Notes = Annotated[str, Meta(max_length=2000, pattern=NO_CONTROLS_BUT_LINES)]
-"""Free text of at most 2,000 characters; line breaks and tabs are welcome."""
+"""Free text of at most 2,000 characters; line breaks and tabs are allowed."""
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ _ENUM_WORDS = {
     "parameters.encoding": "invalid payload encoding",
     "parameters.hashFunction": "invalid hash function",
 }
-"""Fields for whose unknown values the public API has words of its own."""
+"""Fields for which the public API has a special message about unknown values."""
 
 _AT = re.compile(r" - at `(?P<path>[^`]*)`\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
@@ -54,7 +54,7 @@ _PATTERN = re.compile(r"Expected `str` matching regex '(?P<pattern>.*)'\Z", re.D
 
 
 class Decoder(msgspec.Struct, frozen=True):
-    """Decodes one type, strictly. `within` is where the value stands in the request, e.g. "parameters"."""
+    """Decodes one type, strictly. `within` is the path of the value in the request, e.g. "parameters"."""
 
     typed: msgspec.json.Decoder[Any]
     within: str = ""
@@ -71,9 +71,10 @@ class Decoder(msgspec.Struct, frozen=True):
             raise InvalidRequest("bad request body: nested too deeply") from None
 
     def decode_request(self, body: bytes) -> Any:
-        """The typed value of a body that every JSON parser reads alike. Raises InvalidRequest, naming the field.
+        """The typed value of a body that every JSON parser reads in the same way. Raises InvalidRequest, naming
+        the field.
 
-        The types are checked first: most bodies that are not a request of this kind are refused at their beginning.
+        Types are checked first, because that refuses most invalid bodies at their beginning.
         """
         value = self.decode(body)
         refuse_ambiguous(body)
@@ -85,17 +86,17 @@ def decoder(kind: type[T], within: str = "") -> Decoder:
 
 
 def refuse_ambiguous(body: bytes) -> None:
-    """Refuse a body that two parsers could read differently: invalid UTF-8, or a member named twice.
+    """Refuse a body that two parsers could read differently: invalid UTF-8, or a member that occurs twice.
 
-    The typed decoder keeps the last of two equal members; another reader of the same signed bytes, a policy
-    reviewer for one, may keep the first.
+    The typed decoder keeps the last of two equal members; another reader of the same signed bytes may keep the
+    first.
     """
     if plain(body) is None:
         refuse_repeated_members(body)
 
 
 def refuse_repeated_members(body: bytes) -> None:
-    """As `refuse_ambiguous`, where it is known that the body is not `plain`."""
+    """As `refuse_ambiguous`, for a body that is known not to be `plain`."""
     try:
         _MEMBERS.decode(body.decode())
     except UnicodeDecodeError as refused:
@@ -111,10 +112,10 @@ _ENCODE = msgspec.json.Encoder().encode
 
 
 def plain(body: bytes) -> Any:
-    """What is read from a body that is surely not ambiguous: it has one of two equal members, and is the same when
-    written once more. None, as for JSON with spaces between its parts: look closer.
+    """The JSON value of a body that is certainly not ambiguous, because encoding the value gives the same bytes:
+    a member that occurs twice would be lost. None if it does not, for example because the JSON has spaces.
 
-    `msgspec.convert` makes of it what a typed decoder makes of the body, without reading its texts again.
+    `msgspec.convert` turns the value into what a typed decoder would decode, without reading the texts again.
     """
     try:
         read = _DECODE(body)
@@ -124,7 +125,7 @@ def plain(body: bytes) -> Any:
 
 
 def _no_number(_: str) -> None:
-    """Numbers are the typed decoder's business; converting a very long one here would only cost time."""
+    """The typed decoder reads numbers; converting a very long one here would only cost time."""
 
 
 def _unique_members(members: list[tuple[str, Any]]) -> None:

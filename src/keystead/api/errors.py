@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 class ServiceError(Exception):
     """A refusal with a message for the caller: what was wrong, with which field and value, what would be right.
 
-    The message never holds a secret. `machine_code` is the public API's turnkeyErrorCode, "" where it has none.
-    `details` replaces the standard detail object where the public API documents another shape.
+    The message never contains a secret. `machine_code` is the public API's turnkeyErrorCode, or "".
+    `details` replaces the standard detail object if the public API documents another shape.
     """
 
     http_status: ClassVar[int] = 500
@@ -43,7 +43,7 @@ class InvalidRequest(ServiceError):
 
 
 class Unauthenticated(ServiceError):
-    """No valid stamp, or a stamp by a key that is not known where the request points."""
+    """There is no valid stamp, or its key is not known in the organization that the request names."""
 
     http_status = 401
     grpc_code = 16
@@ -51,7 +51,7 @@ class Unauthenticated(ServiceError):
 
 
 class PermissionDenied(ServiceError):
-    """The stamp is good, but its user may not do this."""
+    """The stamp is valid, but its user may not do this."""
 
     http_status = 403
     grpc_code = 7
@@ -85,7 +85,7 @@ class AlreadyExists(ServiceError):
 
 
 class Conflict(ServiceError):
-    """The organization changed so often meanwhile that this change could not be made; sending it again is safe."""
+    """The organization changed too often while this change was decided. Sending the request again is safe."""
 
     http_status = 409
     grpc_code = 10
@@ -121,7 +121,7 @@ class NotImplementedHere(ServiceError):
 
 
 class Unavailable(ServiceError):
-    """A part the service depends on does not answer now; nothing was changed; sending it again is safe."""
+    """A part of the service does not answer now. Nothing was changed; sending the request again is safe."""
 
     http_status = 503
     grpc_code = 14
@@ -129,8 +129,8 @@ class Unavailable(ServiceError):
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database does not answer now, or did not do what it was asked."""
+    """The database does not answer now, or a statement failed."""
 
 
 class Internal(ServiceError):
-    """A defect of ours. The message names the request, never the cause."""
+    """A defect of the server. The message names the request and not the cause."""

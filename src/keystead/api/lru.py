@@ -14,10 +14,10 @@ V = TypeVar("V")
 
 
 class Lru(Generic[K, V]):
-    """Entries whose sizes together are at most `size_max`, and which are at most `entries_max`.
+    """At most `entries_max` entries, whose sizes add up to at most `size_max`.
 
-    Sizes are in whatever unit the owner counts: entries, bytes, characters. An entry that does not fit alone is not
-    kept; with `keeps_newest` it is, alone, until another is put. `hits` and `misses` count the calls of `get`.
+    The owner chooses the unit of sizes: entries, bytes, characters. An entry that is larger than `size_max` is not
+    kept; with `keeps_newest` it is kept alone until the next `put`. `hits` and `misses` count the calls of `get`.
     """
 
     __slots__ = ("_entries", "_entries_max", "_keeps_newest", "_size_max", "hits", "misses", "size")
@@ -35,7 +35,7 @@ class Lru(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the one used last."""
+        """The value; its entry is now the one used last."""
         entry = self._entries.get(key)
         if entry is None:
             self.misses += 1
@@ -45,12 +45,12 @@ class Lru(Generic[K, V]):
         return entry[0]
 
     def peek(self, key: K) -> V | None:
-        """The value, without a use of it."""
+        """The value, without counting as a use."""
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
     def put(self, key: K, value: V, size: int = 1) -> None:
-        """Keep the value, in the place of one of the same key, and drop others until all fit."""
+        """Put the value under the key, and drop the entries used longest ago until all fit."""
         self.remove(key)
         if size > self._size_max and not self._keeps_newest:
             return

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of a catalogue: its shape, and what holds of every operation.
+"""The OpenAPI 3.1 document of a catalogue: its shape, and the parts that all operations share.
 
 The schemas come from the structs themselves. Not here: the examples (`openapi_examples`).
 """
@@ -28,14 +28,14 @@ body. Further schemes: `SIGNATURE_SCHEME_TK_API_SECP256K1`, `SIGNATURE_SCHEME_TK
 "clientDataJson", "authenticatorData", "signature"}` of an assertion whose challenge is the lower-case hex text
 of SHA-256 of the body; all four are base64url.
 
-**Two forms of answers.** A request with `X-Client-Version` gets the form of the published client kits, which
+**Two forms of answers.** A request with `X-Client-Version` gets the form of the published SDKs, which
 the schemas here describe: times of an activity are objects `{seconds, nanos}`, absent optional members are left
 out. A request without it gets the form of the API documentation: an activity's `createdAt` and `updatedAt` are
 RFC 3339 text, the activity is repeated under `result.activity`, and absent texts are "". Generated clients send
 the header.
 
 **Refusals** are JSON of the schema `Error`. `code` is the gRPC status code; `turnkeyErrorCode`, also in
-`details`, says more where there is more to say.
+`details`, is a more specific code if there is one.
 """
 
 
@@ -131,11 +131,11 @@ def _in_ecma_patterns(value: Any) -> Any:
 
 _REFUSALS = {
     400: "The request is malformed, or what it asks for breaks a rule of the organization",
-    401: "No valid stamp, or a stamp by a key that is not known where the request points",
-    403: "The stamp is good, but its user may not do this; `details` say which policies decided",
-    404: "Something that the request names is not there",
+    401: "There is no valid stamp, or its key is not known in the organization that the request names",
+    403: "The stamp is valid, but its user may not do this; `details` say which policies decided",
+    404: "Something that the request names does not exist",
     408: "The body did not arrive in time",
-    409: "What is to be made exists; or the organization changed meanwhile, and the same request may be sent again",
+    409: "The record exists already; or the organization changed meanwhile, and the same request may be sent again",
     413: "The body is too large",
     429: "A limit is reached; with `Retry-After` if it is a rate",
     500: "A defect of the server; the message names the request",

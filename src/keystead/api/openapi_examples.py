@@ -1,6 +1,6 @@
-"""Examples of requests for the OpenAPI document, made from the structs that read them.
+"""Examples of requests for the OpenAPI document, made from the structs of the requests.
 
-They have the right form, so that they can be sent; the records that they name are not there.
+They have the right form, so they can be sent; the records that they name do not exist.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ Base64Url = Annotated[str, Meta(max_length=65_536, pattern=BASE64URL)]
 
 
 NotSupported = Annotated[str, Meta(pattern=NOTHING)]
-"""A field that published clients know and this server cannot honour: "" is accepted, anything else is refused."""
+"""A field that published clients know and this server does not support: any text but "" is refused."""
 
 
 class Pagination(RequestStruct, frozen=True):

@@ -1,6 +1,6 @@
 """The names of the public API: every operation by subject, and every activity type.
 
-Data about the wire: it tells an operation that this version does not answer (501) from an unknown path (404).
+Data. It distinguishes an operation that this version does not answer (501) from an unknown path (404).
 """
 
 from __future__ import annotations

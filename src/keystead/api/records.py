@@ -174,7 +174,7 @@ class Tag(Wire, frozen=True):
 
 
 class Wallet(Wire, frozen=True):
-    """exported: its mnemonic has left at least once; imported: its mnemonic came in by an import."""
+    """exported: its mnemonic was exported at least once; imported: its mnemonic came from an import."""
 
     wallet_id: str
     wallet_name: str
@@ -192,7 +192,7 @@ class PrivateKeyAddress(Wire, frozen=True):
 class PrivateKey(Wire, frozen=True):
     """`public_key` is hex without prefix: 65 bytes uncompressed, or the 32 bytes of ed25519.
 
-    exported: it has left at least once; imported: it came in by an import.
+    exported: it was exported at least once; imported: it came from an import.
     """
 
     private_key_id: str
@@ -239,7 +239,7 @@ class SmartContractInterface(Wire, frozen=True):
 
 
 class Policy(Wire, frozen=True):
-    """A rule of the organization. Each expression is "" (or absent) where it says nothing, which is true."""
+    """A rule of the organization. An expression that is "" or absent counts as true."""
 
     policy_id: str
     policy_name: str
@@ -253,7 +253,7 @@ class Policy(Wire, frozen=True):
 
 
 class Vote(Wire, frozen=True):
-    """One user's approval or rejection, with what that user signed, so that anyone can verify it again."""
+    """One user's approval or rejection, with the bytes that the user signed, so that anybody can verify it."""
 
     id: str
     user_id: str
@@ -268,7 +268,7 @@ class Vote(Wire, frozen=True):
 
 
 class PolicyOutcome(Wire, frozen=True):
-    """What one policy said of an activity. `clause` and `reason` say which part of it, and why."""
+    """The outcome of one policy for an activity. `clause` and `reason` say which part of it decided, and why."""
 
     policy_id: str
     outcome: str
@@ -325,7 +325,7 @@ class Status(Wire, frozen=True):
 
 
 class Activity(Wire, frozen=True):
-    """A submission and what became of it, as one caller sees it.
+    """A submission with its status, votes and result, as one caller sees it.
 
     `intent` and `result` hold one member each, named for its type; `result` is empty until the activity is
     completed. `timestamp_ms` is the request's own time, shown in the documented form only.
@@ -349,6 +349,6 @@ class Activity(Wire, frozen=True):
 
 
 class ActivityResponse(Wire, frozen=True):
-    """What every submission is answered with."""
+    """The answer to every submission."""
 
     activity: Activity

@@ -1,8 +1,8 @@
 """From values to answer bytes, in the two forms that callers need.
 
 SDK form: what the published clients parse; absent optional fields are left out. Documented form: what the API
-documentation shows; every text field is there, "" where nothing is set; an activity differs more.
-Not here: which form a caller gets (`server`), and what an answer holds (the operations).
+documentation shows; every text field is present, "" if nothing is set, and activities have another shape.
+Not here: which form a caller gets (`server`), and the content of an answer (the operations).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def answer(response: Wire, form: Form) -> bytes:
 
 
 def error_answer(error: ServiceError) -> bytes:
-    """The bytes of a refusal: code, message, details, and the machine code where there is one."""
+    """The bytes of a refusal: code, message, details, and the machine code if there is one."""
     details = error.details
     if details is None:
         details = (
@@ -130,7 +130,7 @@ def _filled(struct: msgspec.Struct) -> dict[str, Any]:
 
 @functools.cache
 def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], ...]:
-    """(attribute, wire name, is absent text shown as "", needs no look inside) of each field."""
+    """Of each field: attribute, wire name, whether absent text is shown as "", whether it is rendered as it is."""
     hints = typing.get_type_hints(struct)
     return tuple(
         (
@@ -145,7 +145,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
 
 @functools.cache
 def _holds_activities(struct: type[msgspec.Struct]) -> bool:
-    """Whether this is the response of a query for activities, which hold nothing else."""
+    """Whether this is the response of a query for activities, which has no other members."""
     return any(hint in (Activity, tuple[Activity, ...]) for hint in typing.get_type_hints(struct).values())
 
 

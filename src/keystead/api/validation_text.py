@@ -1,6 +1,6 @@
-"""Messages of the decoder in the words of JSON: its own name the types of Python.
+"""Messages of the decoder in the words of JSON: the decoder itself uses the names of Python's types.
 
-Not here: which field it is about, and the refusal (`decoding`).
+Not here: the name of the field, and the refusal (`decoding`).
 """
 
 from __future__ import annotations

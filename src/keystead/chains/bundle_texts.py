@@ -1,6 +1,6 @@
-"""The texts with which clients take part in exports and imports: a target key, a sealed message.
+"""The texts that clients send for exports and imports: a target key, a sealed message.
 
-Here: reading them, which needs no secret. Not here: sealing and opening (`keys.bundles`).
+Here: reading them, without secrets. Not here: sealing and opening (`keys.bundles`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _POINT = re.compile(r"04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64}")
 
 
 class SealedMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """The JSON in which a client sends something sealed, in hex: the encapsulated key; ciphertext and tag."""
+    """The JSON of a client's sealed message, in hex: the encapsulated key; ciphertext and tag."""
 
     encapped_public: Annotated[str, Meta(pattern=r"^04[0-9a-fA-F]{128}\Z")]
     ciphertext: Annotated[str, Meta(pattern=r"^(?:[0-9a-fA-F]{2}){16,}\Z")]

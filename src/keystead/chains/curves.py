@@ -25,10 +25,10 @@ GROUP_ORDERS: Final = {
 
 
 class PublicKey(msgspec.Struct, frozen=True):
-    """A public key in the encodings addresses are made of.
+    """A public key in the encodings that addresses use.
 
     `compressed`: the 33 bytes of SEC 1, or the 32 bytes of RFC 8032. `uncompressed`: the 65 bytes of SEC 1, or
-    None on ed25519, which has no such form.
+    None on ed25519.
     """
 
     curve: Curve
@@ -38,7 +38,7 @@ class PublicKey(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=4096)
 def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
-    """The public key of its 33 or 65 bytes of SEC 1, or of the 32 bytes of ed25519. Raises ValueError."""
+    """The public key from its 33 or 65 bytes of SEC 1, or from the 32 bytes of ed25519. Raises ValueError."""
     match curve:
         case Curve.SECP256K1:
             return PublicKey(curve, secp256k1.compressed(encoded), secp256k1.uncompressed(encoded))

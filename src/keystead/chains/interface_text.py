@@ -1,6 +1,6 @@
-"""The text of a contract interface, ABI or IDL: strict JSON, and the refusal of a text that is neither.
+"""The text of a contract interface, ABI or IDL: strict JSON, and the refusal of any other text.
 
-Here: what both formats share. Not here: what an ABI (`ethereum.interfaces`) or an IDL (`solana.idl`) is.
+Here: the parts that both formats share. Not here: what an ABI (`ethereum.interfaces`) or an IDL (`solana.idl`) is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIELD = "parameters.smartContractInterface"
 
 
 def refused_interface(what: str, why: str) -> InvalidRequest:
-    """The refusal of a text: `what` it should be, and why it is not."""
+    """The refusal of a text. `what`: the expected format. `why`: the reason."""
     return InvalidRequest(f"invalid request body: field `{FIELD}`: not {what}: {why}")
 
 

@@ -17,5 +17,5 @@ def check_mnemonic_length(words: int) -> None:
 
 
 def _shown(number: int) -> str:
-    """A caller chose the number, and thousands of digits take long to print."""
+    """The number as text. A caller chose it, and printing thousands of digits takes long."""
     return str(number) if -(2**63) <= number < 2**63 else "a number beyond 64 bits"

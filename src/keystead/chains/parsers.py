@@ -1,4 +1,4 @@
-"""Which parser reads transactions of which chain. Not here: any chain."""
+"""Which parser reads the transactions of which chain. Not here: the parsers."""
 
 from __future__ import annotations
 

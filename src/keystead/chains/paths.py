@@ -1,4 +1,4 @@
-"""BIP-32 paths: their text, their segments, and the form in which two of them compare.
+"""BIP-32 paths: their text, their segments, and the form in which they are compared.
 
 Pure. Not here: what key a path leads to (`derivation`), whether a wallet already has it (the organization).
 """

@@ -28,7 +28,7 @@ PAYLOAD_CHARACTERS_MAX: Final = 524_288
 AUTHORIZATION_CHARACTERS_MAX: Final = 1_000
 _AUTHORIZATION_MAGIC: Final = b"\x05"
 
-# A repeated group would take a hundred bytes of memory for each pair of digits.
+# A repeated group would need a hundred bytes of memory for each pair of digits.
 _HEX = re.compile(r"(?:0[xX])?(?P<digits>[0-9a-fA-F]+)\Z")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\Z")
 
@@ -41,8 +41,8 @@ _OF_ETHEREUM: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """`message` is what is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `keywords`: what
-    policies see of it; raw bytes have none."""
+    """`message` is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `keywords`: what policies see;
+    empty for raw bytes."""
 
     message: bytes
     keywords: Mapping[str, Any]

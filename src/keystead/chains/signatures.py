@@ -11,7 +11,7 @@ import msgspec
 
 
 class SignatureScheme(StrEnum):
-    """What is computed over a message. All but ED25519 take a digest of 32 bytes.
+    """The kind of signature. All but ED25519 sign a digest of 32 bytes.
 
     SCHNORR is BIP-340 under the key itself; SCHNORR_KEY_PATH under the key tweaked as BIP-341 says for an output
     without scripts.

@@ -12,7 +12,7 @@ from typing import Final
 from keystead.primitives import secp256k1
 
 OUTPUT_KEYS_KEPT: Final = 4_096
-"""Output keys that were used last: each costs a point addition."""
+"""Output keys that stay cached: each costs a point addition."""
 
 
 @functools.lru_cache(maxsize=OUTPUT_KEYS_KEPT)

@@ -1,6 +1,6 @@
-"""What every chain's parser yields: messages to sign, what policies see, and how signatures complete the bytes.
+"""The result of every chain's parser: messages to sign, what policies see, and how signatures complete the bytes.
 
-Here: the interface that `operations.signing` knows, and the refusals that all parsers share. Not here: any chain.
+Here: the interface that `operations.signing` uses, and the refusals that all parsers share. Not here: the chains.
 A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
 it refuses bytes that have a second reading, or that an encoder would not write.
 """
@@ -49,7 +49,7 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that was read whole and can be signed by the party it was parsed for.
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
-    itself for Ed25519. `contracts`: the addresses called whose interface, if one was uploaded, would tell more.
+    itself for Ed25519. `contracts`: the addresses called; calls are decoded if an interface of them was uploaded.
     `describe(interfaces)`: what policies see, given the uploaded interfaces by address as in `contracts`.
     `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
     `valid_on_every_chain`: the transaction names no chain of its family, although others of its kind do.

@@ -1,4 +1,4 @@
-"""Rows beside an organization's value: what every kind of them has.
+"""Rows beside an organization's value: the parts that all kinds of them share.
 
 Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_time_codes`, `outgoing_messages`).
 """
@@ -15,7 +15,7 @@ from keystead.organizations.lookups import Lookup
 class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
 
-    Types are str, int, bool and bytes. `is_replaced`: a row takes the place of one of the same key; otherwise a
+    Types are str, int, bool and bytes. `is_replaced`: a row replaces the row of the same key; otherwise a
     second row of a key is an error. `has_revision`: see VersionedRow.
     """
 

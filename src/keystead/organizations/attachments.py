@@ -1,6 +1,6 @@
-"""What belongs to an organization but is too large or too numerous for its value: each kind has a table of its own.
+"""Data of an organization that is too large or too numerous for its value: each kind has a table of its own.
 
-Here: what an activity writes there or deletes there; each kind is one class with its table, row and removal.
+Here: the rows that an activity writes or deletes; each kind is one class with its table, row and removal.
 Not here: creating the tables (`storage/sql`), and how they are read by page.
 """
 
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class InterfaceText(AttachedRow, frozen=True):
-    """The ABI or IDL of a contract interface, as it was given."""
+    """The ABI or IDL of a contract interface, as it was uploaded."""
 
     table = AttachedTable(name="interface_text", key=(("id", str),), columns=(("text", bytes),))
 
@@ -44,9 +44,9 @@ class InterfaceText(AttachedRow, frozen=True):
 
 
 class ChangedAccount(AttachedRow, frozen=True):
-    """A wallet account in the place of the one of the same id. Its path, address and wallet stay the same.
+    """A wallet account that replaces the one of the same id. Its path, address and wallet stay the same.
 
-    `normalized_path` is the one form of all spellings of its path. `exported`: its key was exported on its own.
+    `normalized_path` is the canonical form of its path. `exported`: its key was exported on its own.
     """
 
     table = AttachedTable(
@@ -85,7 +85,7 @@ class ChangedAccount(AttachedRow, frozen=True):
 
 
 class NewAccount(ChangedAccount, frozen=True):
-    """A wallet account that was not there before."""
+    """A new wallet account."""
 
     def lookups(self) -> frozenset[Lookup]:
         return account_lookups([self.account])

@@ -1,6 +1,6 @@
-"""E-mail addresses and phone numbers, as far as their text alone can tell.
+"""E-mail addresses and phone numbers: the form of their text.
 
-Nothing is looked up or sent: whether an address is reachable is not known here.
+Not here: whether an address can be reached. Nothing is looked up or sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _SEPARATORS = re.compile(r"[ ().-]")
 
 
 def check_email(address: str, field: str) -> str:
-    """The address as given. Raises InvalidRequest unless it reads local-part@host.domain (RFC 5321 lengths)."""
+    """The address, unchanged. Raises InvalidRequest unless its form is local-part@host.domain (lengths: RFC
+    5321)."""
     local_part, at, domain = address.rpartition("@")
     if not at or len(local_part) > 64 or not _LOCAL_PART.match(local_part):
         raise InvalidRequest(

@@ -1,4 +1,4 @@
-"""The rules of contract interfaces: whose address, how large, one per contract.
+"""The rules of contract interfaces: form of the address, size, one for each contract.
 
 Here: size, address, uniqueness, limit. Not here: what an ABI or an IDL is (`chains`), its storage.
 """

@@ -19,8 +19,8 @@ from keystead.organizations.users import check_held, user_named
 class CredentialKind(msgspec.Struct, frozen=True):
     """A kind of credential of users.
 
-    `field` is the field of a user that lists them, `id_field` their field with the id; `called` is how a refusal
-    calls one.
+    `field` is the field of a user that lists them, `id_field` their field with the id; `called` is the name of one
+    in a refusal.
     """
 
     field: str
@@ -38,7 +38,7 @@ def without_credentials(
 ) -> tuple[User, tuple[str, ...]]:
     """The user without these credentials, and the ids, each once.
 
-    Raises NotFound for a user or credential that is not there, InvalidRequest if no lasting credential remains.
+    Raises NotFound for a user or credential that does not exist, InvalidRequest if no lasting credential remains.
     """
     user, removed = user_named(organization, user_id), tuple(dict.fromkeys(ids))
     held = {getattr(credential, kind.id_field): credential for credential in getattr(user, kind.field)}

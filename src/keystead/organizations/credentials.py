@@ -1,7 +1,7 @@
 """The rules of API keys, passkeys and OAuth identities: form, uniqueness, expiry, how many.
 
-Here: from what a caller asks to the record. Not here: the proof that a passkey is real (`stamps.attestation`) or
-that a token holds (`identities`), and which user a credential proves (`principals`).
+Here: from the request's parameters to the record. Not here: whether a passkey's attestation (`stamps.attestation`)
+or a token (`identities`) is valid, and which user a credential proves (`principals`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LATEST_EXPIRATION_SECONDS = 100 * 365 * 24 * 3600
 def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: str) -> ApiKey:
     """The record of an API key. Raises InvalidRequest for a malformed key or expiration.
 
-    Length, prefix and hex of the key are checked. The point need not lie on its curve: such a key never
-    verifies a stamp.
+    Length, prefix and hex of the key are checked. Whether the point is on its curve is not checked: if it is not,
+    no stamp verifies with the key.
     """
     curve = params.curve_type or ApiKeyCurve.P256
     return ApiKey(
@@ -116,8 +116,8 @@ def _eviction_order(key: ApiKey, now_ms: int) -> tuple[bool, int, str]:
 
 
 def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -> None:
-    """Raise InvalidRequest if a key is held in the organization already, or twice among these: a stamp by it
-    could not name its user."""
+    """Raise InvalidRequest if a key exists in the organization already, or twice among these: its stamps could not
+    name one user."""
     seen: set[str] = set()
     for key in keys:
         public_key = key.credential.public_key
@@ -129,7 +129,7 @@ def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -
 def new_authenticator(
     params: AuthenticatorParamsV2, authenticator_id: str, now: Timestamp, field: str
 ) -> tuple[Authenticator, Passkey]:
-    """The records of a passkey. Raises InvalidRequest unless its attestation holds for the challenge."""
+    """The records of a passkey. Raises InvalidRequest unless its attestation is valid for the challenge."""
     from keystead.stamps.attestation import verify_attestation  # slow to import, and needed by few requests
 
     attestation = params.attestation
@@ -171,7 +171,7 @@ def check_room_for_authenticators(held: int, adding: int, limits: Limits) -> Non
 
 
 def check_credential_ids_free(organization: Organization, authenticators: Iterable[Authenticator]) -> None:
-    """Raise InvalidRequest if a credential id is held in the organization already, or twice among these."""
+    """Raise InvalidRequest if a credential id exists in the organization already, or twice among these."""
     seen: set[str] = set()
     for authenticator in authenticators:
         credential_id = authenticator.credential_id
@@ -184,7 +184,7 @@ def check_credential_ids_free(organization: Organization, authenticators: Iterab
 
 
 def tokens_of(providers: Iterable[OauthProviderParamsV2], field: str) -> dict[str, str]:
-    """The ID tokens among these, by the field that has each; `field` is that of the list."""
+    """The ID tokens among these, by the field of each; `field` is the field of the list."""
     return {
         _token_field(f"{field}[{index}]"): params.oidc_token
         for index, params in enumerate(providers)
@@ -205,11 +205,11 @@ def new_oauth_providers(
     *,
     claims_vouched: bool = False,
 ) -> list[OauthProvider]:
-    """The records of the OAuth identities that one user gets by one request; `field` is that of their list.
+    """The records of the OAuth identities that one user gets by one request; `field` is the field of their list.
 
-    An ID token stands for what it proved (`identities`, by field). Bare claims need a proof too: a verified token
-    of the same issuer and subject in the same list. With `claims_vouched` they need none: a user of the parent
-    makes a sub-organization and answers for who its users are.
+    An ID token stands for the identity that it proved (`identities`, by field). Bare claims need a proof too: a
+    verified token of the same issuer and subject in the same list. With `claims_vouched` they need no proof: a user
+    of the parent creates a sub-organization and is responsible for the identities of its users.
 
     Raises InvalidRequest if a provider has both or neither of token and claims, if a token was not verified, and
     if nothing proves the claims.
@@ -287,12 +287,12 @@ def user_with_identity(organization: Organization, issuer: str, audience: str, s
 
 
 def looked_up_public_key(text: str) -> str:
-    """A public key that a caller sends, as its record has it: lower-case hex without 0x."""
+    """The public key that a caller sent, in the form of its record: lower-case hex without 0x."""
     return text.lower().removeprefix("0x")
 
 
 def looked_up_credential_id(text: str) -> str:
-    """A credential id that a caller sends, as its record has it: base64url without padding."""
+    """The credential id that a caller sent, in the form of its record: base64url without padding."""
     return text.rstrip("=")
 
 
@@ -300,9 +300,9 @@ def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> N
     """Raise InvalidRequest if one of these public keys and credential ids is in `held`: another sub-organization
     of the same parent has it.
 
-    Two sub-organizations with one key make every look-up by that key ambiguous (`whoami`, log-in), so whoever
-    could register a stranger's key could lock its owner out. A user of the parent may give one key to several
-    sub-organizations, by creating them with it; a sub-organization's own users may not.
+    Two sub-organizations with one key make every look-up by that key ambiguous (`whoami`, log-in), so a user who
+    registers a stranger's key could lock its owner out. A user of the parent may give one key to several
+    sub-organizations by creating them with it; the users of a sub-organization may not.
     """
     for value in values:
         if value in held:
@@ -314,7 +314,7 @@ def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> N
 
 
 def has_lasting_credential(user: User) -> bool:
-    """Whether the user can come back: an expiring API key alone does not count."""
+    """Whether the user can authenticate at any later time: an expiring API key alone does not count."""
     return bool(
         user.authenticators or user.oauth_providers or any(key.expiration_seconds is None for key in user.api_keys)
     )

@@ -1,6 +1,6 @@
 """Rules that keep an organization governable: its root quorum exists and each user can authenticate.
 
-Here: what must hold after a change of users, credentials or quorum. Not here: who may make the change (`policies`).
+Here: the conditions after a change of users, credentials or quorum. Not here: who may make the change (`policies`).
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def check_still_credentialed(organization: Organization, user: User) -> None:
 def deletion_changes(organization: Organization, *, without_export: bool) -> tuple[Change, ...]:
     """The changes that delete every record of a sub-organization but its profile.
 
-    Its data key is deleted too, so that what it sealed can never be opened again. Raises InvalidRequest for an
-    organization without a parent, or with a wallet or a private key that was never exported.
+    Its data key is deleted too, so its sealed secrets can never be opened again. Raises InvalidRequest for an
+    organization without a parent, or with a wallet or a private key that was not exported.
     """
     if organization.profile.parent_id is None:
         raise InvalidRequest(

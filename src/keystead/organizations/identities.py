@@ -6,7 +6,7 @@ import msgspec
 
 
 class ProvenIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An identity, from a token whose signature and times held.
+    """An identity, from a token whose signature and times were valid.
 
     `iss`, `sub`, `aud` name it. `nonces` are the claims `nonce` and `tknonce`, those that the token has. `email` is
     in lower case; None unless the token says that the issuer verified it.

@@ -27,7 +27,7 @@ def open_targets(
 
 
 def outdated(organization: Organization, user_id: str, kind: ImportKind, now_ms: int) -> tuple[Remove, ...]:
-    """The removals when this user gets one more target of this kind: the expired, and the oldest over OPEN_MAX."""
+    """The removals when this user gets one more target of this kind: expired ones, and the oldest over OPEN_MAX."""
     kept = {target.id for target in open_targets(organization, user_id, kind, now_ms)[: OPEN_MAX - 1]}
     return tuple(
         Remove(ImportTarget, target.id)

@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest
 def check_unique(name: str, taken: Iterable[tuple[str, str]], field: str, called: str = "label") -> None:
     """Raise InvalidRequest if another record has the name.
 
-    `taken`: (name, id) of each; `called`: what clients expect such a name to be called in the refusal.
+    `taken`: (name, id) of each; `called`: the word for such a name in the refusal, as clients expect it.
     """
     for other, holder in taken:
         if other == name:

@@ -1,7 +1,8 @@
 """How many records one organization may hold, and the error when there are too many.
 
-Here: a limit's declaration, the values in force. Not here: which limits there are: each record kind declares
-its own (`kinds`), and every limit is a setting of the server. Wallet accounts and activities are unbounded.
+Here: the declaration of a limit, and the values in force. Not here: the limits themselves: each record kind
+declares its own (`kinds`), and every limit is a setting of the server. Wallet accounts and activities are
+unbounded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """A limit, declared once. Its setting is KEYSTEAD_LIMIT_<NAME>.
 
     `default` is its value unless an operator sets another; `description` is the documentation of the setting;
-    `called` is how a refusal calls the records.
+    `called` is the name of the records in a refusal.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Limits:
 
 
 def check_limit(have: int, adding: int, limit: Limit, limits: Limits) -> None:
-    """Raise LimitReached if `adding` records beside the `have` that exist would exceed the limit."""
+    """Raise LimitReached if `have` existing records and `adding` new ones exceed the limit."""
     if have + adding > limits[limit]:
         raise LimitReached(
             f"this organization cannot execute activities because it is over its allotted quota: "

@@ -1,4 +1,4 @@
-"""The values by which an organization is found from its parent: what the index of whoami and list_suborgs holds.
+"""The values by which an organization is found from its parent: the index of whoami and list_suborgs.
 
 Here: which values are indexed. Not here: the index (`storage`), and who may use it.
 """
@@ -75,5 +75,5 @@ def identity_looked_up(issuer: str, audience: str, subject: str) -> str:
 
 
 def possible_values(kind: LookupKind, asked: str) -> tuple[str, ...]:
-    """The indexed values that a request may mean: an address has several forms, as in requests to sign."""
+    """The indexed values that a request may mean: an address has several forms, as in `signWith`."""
     return possible_forms(asked) if kind is LookupKind.WALLET_ACCOUNT_ADDRESS else (asked,)

@@ -1,6 +1,6 @@
 """How much memory a value takes, from the sizes of CPython's objects.
 
-Here: `measured_bytes`. Not here: which values are counted (`record_map`), and what is done about it
+Here: `measured_bytes`. Not here: which values are counted (`record_map`), and the bound of the cache
 (`storage.cache`).
 """
 
@@ -11,7 +11,7 @@ from enum import Enum
 import msgspec
 
 _TEXT, _WIDE_TEXT, _BYTES, _NUMBER, _TUPLE, _STRUCT, _DICT, _DICT_ENTRY = 49, 74, 33, 32, 56, 32, 64, 100
-"""Bytes of an object without its contents, by type, with the header of the garbage collector where it has one."""
+"""Bytes of an object without its contents, by type, with the header of the garbage collector if there is one."""
 
 _POINTER = 8
 
@@ -20,10 +20,10 @@ _ONCE = (bool, Enum)
 
 
 def measured_bytes(value: object) -> int:
-    """The bytes of this value and everything it holds. Equal values have equal sizes. A list counts as a tuple.
+    """The bytes of this value and everything in it. Equal values have equal sizes.
 
-    None, booleans and members of enumerations exist once and count as nothing. Other shared objects count each
-    time. Raises TypeError for a type that records do not hold.
+    A list counts as a tuple. None, booleans and members of enumerations exist once and count as zero. Other shared objects count each
+    time. Raises TypeError for a type that records do not have.
     """
     size, left = 0, [value]
     while left:  # a loop and not a recursion: each put of a record measures it

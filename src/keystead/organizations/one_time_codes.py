@@ -1,7 +1,7 @@
 """One-time codes as they are stored, and how many were started: rows that change without a new version.
 
-Here: the rows, and the rules of attempts and counts. Pure. Not here: how a code looks (`sessions.one_time_codes`),
-its digest (`signer`), what a right code leads to (`operations`).
+Here: the rows, and the rules of attempts and counts. Pure. Not here: the form of a code
+(`sessions.one_time_codes`), its digest (`signer`), the effect of a right code (`operations`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class CodeStart(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CodeCount(VersionedRow, frozen=True, kw_only=True):
-    """The codes that were lately started for one subject: a contact, or a user identifier of the caller's.
+    """The codes that were recently started for one subject: a contact, or a user identifier of the caller.
 
     `subject`: a digest, see `contact_subject` and `user_subject`. Two codes that are started at the same instant
     both write this row, so one of them is decided again and sees the other.
@@ -91,7 +91,7 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
         return (self.subject, self.revision, expires_at_ms, _encode(self))
 
     def with_start(self, start: CodeStart) -> CodeCount:
-        """The next revision, with what no rule looks at any more left out."""
+        """The next revision, without the codes that no rule counts any more."""
         kept = [one for one in self.starts if _forgotten_at_ms(one) > start.started_at_ms]
         return replace(self, revision=self.revision + 1, starts=(*kept, start))
 
@@ -108,7 +108,8 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
 
 
 def has_room_for_contact(count: CodeCount, now_ms: int) -> bool:
-    """Whether a contact may get another code. A locked code counts until it expires, or guessing would be free."""
+    """Whether a contact may get another code. A locked code counts until it expires; else attempts were
+    unlimited."""
     return count.active(now_ms) < ACTIVE_MAX
 
 

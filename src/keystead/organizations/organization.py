@@ -52,11 +52,11 @@ Change = Put | Remove
 
 
 class Version(msgspec.Struct, frozen=True, order=True):
-    """Which state of an organization: a number without gaps, and the evaluation that allowed the change to it.
+    """A state of an organization: a number without gaps, and the evaluation that allowed the change to it.
 
-    The number alone would not tell two histories apart: a version that one process computed ahead of its
-    commit, and one that another process committed. Nor would the activity: two processes may execute the same
-    one, each upon a vote, with different results.
+    The number alone would not distinguish two histories: a version that one process computed ahead of its
+    commit, and one that another process committed. The id of the activity would not either: two processes may
+    execute the same activity, each after a vote, with different results.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Version(msgspec.Struct, frozen=True, order=True):
 
 
 class Organization(msgspec.Struct, frozen=True, kw_only=True):
-    """Every record of an organization that rules look at.
+    """Every record of an organization that rules read.
 
     `maps` has the records of each kind, by the type of the records; a kind without a property here is reached by
     `of`.
@@ -182,9 +182,8 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
 def apply_unordered(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after these changes, which were collected over several versions and are in no order.
 
-    A removed record need not have been there. What an index holds may have passed from one record to another
-    meanwhile (an API key from one user to another): so the old state of every indexed record leaves before a
-    new one enters.
+    A removed record need not exist. An indexed value may have moved from one record to another meanwhile (an API
+    key from one user to another), so the old state of every indexed record is removed before a new one is added.
     """
     removals: list[Change] = []
     puts: list[Change] = []

@@ -1,4 +1,4 @@
-"""Messages that wait to be sent, and what became of e-mails: rows that change without a new version.
+"""Messages that wait to be sent, and the events of e-mails: rows that change without a new version.
 
 Here: the rows. Not here: the text of a message, which is sealed (`delivery`), sending it (`delivery.outbox`).
 """
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for messages.
 
-    `channels`: those that this server has a sender for. `last_ms`: when a message is given up, in milliseconds.
+    `channels`: those that this server has a sender for. `last_ms`: milliseconds until a message is given up.
     """
 
     channels: frozenset[Channel] = frozenset()
@@ -30,7 +30,7 @@ class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SendResult(StrEnum):
-    """What became of an attempt to send; the words are those of e-mail events."""
+    """The outcome of an attempt to send, in the words of e-mail events."""
 
     SENT = "Send"
     DELAYED = "DeliveryDelay"
@@ -38,11 +38,12 @@ class SendResult(StrEnum):
 
 
 class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
-    """A message in the outbox. `revision` tells one lease from an earlier one. Times are ms since the epoch.
+    """A message in the outbox. `revision` distinguishes one lease from an earlier one. Times are ms since the
+    epoch.
 
-    `due_ms`: when somebody may take it; None once it was sent or given up, and then `sealed` is None, too.
-    `failures`: attempts so far. `give_up_at_ms`: after this moment a temporary failure is the last one.
-    `sender`: the address that the caller chose, "" where the operator's setting decides.
+    `due_ms`: when a process may lease it; None once it was sent or given up, and then `sealed` is None, too.
+    `failures`: attempts so far. `give_up_at_ms`: after this moment a temporary failure is final.
+    `sender`: the address that the caller chose, "" for the address of the operator's setting.
     """
 
     table = AttachedTable(
@@ -81,7 +82,7 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
 
 
 class EmailEvent(AttachedRow, frozen=True, kw_only=True):
-    """What became of one attempt to send an e-mail. `detail`: the server's answer, or why it failed."""
+    """The outcome of one attempt to send an e-mail. `detail`: the server's answer, or the reason of the failure."""
 
     table = AttachedTable(
         name="email_event",

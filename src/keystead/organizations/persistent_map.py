@@ -14,7 +14,7 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 _FEW = 64
-"""Entries up to which one dict holds them all: copying it costs less than anything cleverer."""
+"""Up to so many entries there is one dict: copying it costs less than spreading them."""
 
 
 class PersistentMap(Mapping[K, V]):
@@ -95,7 +95,7 @@ class PersistentMap(Mapping[K, V]):
         changed._mask = self._mask
         changed._size = self._size + len(bucket) - len(self._buckets[at])
         buckets = len(self._buckets)
-        # Spread anew when there are four times as many entries as fit, or a sixteenth: rarely, so that the mean
+        # Spread again when there are four times as many entries as fit, or a sixteenth: rarely, so that the mean
         # cost of a change stays in proportion to sqrt(n).
         if changed._size > max(_FEW, 4 * buckets * buckets) or changed._size < buckets * buckets // 16:
             changed._spread(dict(changed.items()))

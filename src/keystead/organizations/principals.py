@@ -1,7 +1,8 @@
 """Which user of which organization sent a request, given the key or credential that its stamp proves.
 
-Here: the choice among the organization named, its parent and its sub-organizations, and expiry.
-Not here: whether the stamp holds (`stamps`), and what its user may do (`policies`).
+Here: from a proven key to its user in one organization, and the expiry of keys.
+Not here: which organizations are searched (`server.authentication`), whether the stamp is valid (`stamps`), and
+what its user may do (`policies`).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
-    """The user of this organization who holds the proven key; None if no user does.
+    """The user of this organization who has the proven key; None if no user has it.
 
     Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record.
     """

@@ -1,6 +1,6 @@
-"""The record kinds that there are: one line for each.
+"""The list of all record kinds: one line for each.
 
-Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), what it consists of
+Here: the list, and what follows from it. Not here: a kind's declaration (`kinds`), the base class of kinds
 (`record_map`).
 """
 
@@ -35,7 +35,7 @@ Kind = type[RecordMap[Any]]
 
 
 class RecordKinds:
-    """A set of record kinds. Immutable. Tests make one with a kind of their own and hand it to the store.
+    """A set of record kinds. Immutable. Tests make one with a kind of their own and give it to the store.
 
     `of_record` are the kinds by the type of their records, `of_word` by their word in the database.
     """

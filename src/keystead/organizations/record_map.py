@@ -1,7 +1,7 @@
 """All records of one kind of one organization, as an immutable map; a subclass declares the kind.
 
-Here: what every kind has: its declaration, look-ups by id, limit, unique labels. Not here: the kinds (`kinds`,
-listed in `record_kinds`), and the organization (`organization`).
+Here: the parts that all kinds share: declaration, look-ups by id, limit, unique labels. Not here: the kinds
+(`kinds`, listed in `record_kinds`), and the organization (`organization`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 MapT = TypeVar("MapT", bound="RecordMap[Any]")
 
 _ENTRY_BYTES = 120
-"""What an entry of a persistent map takes beside its key and its value."""
+"""Bytes of an entry of a persistent map, without its key and its value."""
 
 
 class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
@@ -31,8 +31,8 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     `word` is the kind in the database: it never changes. `record` is the type of the records, `id_field` the
     field that holds a record's id; None for a kind of which an organization has one record. `limits` are the
     kind's limits; the first bounds the number of records. `label_field` is the field whose value is unique
-    in an organization (among records of an equal `label_scope`, where that field is given); `label_called` is
-    how a refusal calls it. `has_index` is true where `_indexed` and `_unindexed` keep further look-ups.
+    in an organization (among records of an equal `label_scope`, if that field is given); `label_called` is its
+    name in a refusal. `has_index` is true if `_indexed` and `_unindexed` maintain further look-ups.
 
     `bytes` is the memory that the records take, measured.
     """
@@ -102,7 +102,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     # Changes.
 
     def put(self: MapT, record: Any) -> MapT:
-        """This map with the record added, or in the place of the one of the same id."""
+        """This map with the record, which replaces the record of the same id."""
         id_ = self.id_of(record)
         before = self.by_id.get(id_)
         bare = self if before is None else self._unindexed(before)

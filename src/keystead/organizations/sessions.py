@@ -1,7 +1,7 @@
 """The rules of sessions: how long they last, the expiring API key that a session is, which keys a new one ends.
 
-Pure. Here: from what a login asks for to the user's API keys afterwards. Not here: who may log in (`operations`),
-the session token (`sessions`), which user a key proves (`principals`).
+Pure. Here: from the parameters of a login to the user's API keys afterwards. Not here: who may log in
+(`operations`), the session token (`sessions`), which user a key proves (`principals`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def with_session_key(
 ) -> tuple[User, ApiKey]:
     """The user with this session's key, and the key as it is recorded.
 
-    A key that the user holds as a session of this type already is extended: it keeps its id. With
+    A key that the user has as a session of this type already is extended: it keeps its id. With
     `invalidate_existing` the user's other keys of its type are deleted. Raises InvalidRequest if the public key is
     another API key of the organization; LimitReached if no expiring keys are allowed.
     """

@@ -51,7 +51,7 @@ def check_rename(organization: Organization, tag: Tag, name: str | None, field: 
 
 
 def check_apart(adding: Iterable[str], removing: Iterable[str], what: str, fields: tuple[str, str]) -> None:
-    """Raise InvalidRequest if a tag is to be put on and taken off the same record."""
+    """Raise InvalidRequest if the same record is to get a tag and to lose it."""
     if both := sorted(set(adding) & set(removing)):
         raise InvalidRequest(f"invalid request: {what} {both[0]} is in both `{fields[0]}` and `{fields[1]}`")
 

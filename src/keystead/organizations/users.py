@@ -36,12 +36,12 @@ def check_credential(user: User, organization: Organization, field: str) -> None
 
 
 def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
-    """The user of this id; all users in order of creation where the id is None or "". Raises NotFound."""
+    """The user of this id; all users in order of creation if the id is None or "". Raises NotFound."""
     return [user_named(organization, user_id)] if user_id else organization.users.in_order()
 
 
 def check_held(asked: Iterable[str], held: Iterable[str], what: str, user: User) -> None:
-    """Raise NotFound for the first id asked for that the user does not hold."""
+    """Raise NotFound for the first id that is not one of the user's."""
     known = frozenset(held)
     for id_ in asked:
         if id_ not in known:

@@ -39,7 +39,7 @@ def check_exported(
 ) -> None:
     """Raise InvalidRequest for the first of these (id, whether exported) whose key would be lost.
 
-    `kind` is how the message calls them.
+    `kind` is their name in the message.
     """
     for record_id, has_left in () if without_export else exported:
         if not has_left:

@@ -38,7 +38,7 @@ _VARIANTS: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = {
     "SIGN_RAW_PAYLOAD": ("encoding", _PAYLOADS),
     "SIGN_RAW_PAYLOADS": ("encoding", _PAYLOADS),
 }
-"""By kind: the parameter whose value says which keywords there are."""
+"""By kind: the parameter whose value determines the keywords."""
 _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "ETH_SEND_TRANSACTION": ("eth.tx",),
     "SOL_SEND_TRANSACTION": ("solana.tx",),
@@ -48,7 +48,7 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "EXPORT_SECRETS": ("secret",),
     "DELETE_WALLETS": ("wallets",),
 }
-"""By kind: the keywords that are there whatever the parameters."""
+"""By kind: the keywords that every activity of it fills."""
 
 OPTIONAL = frozenset(
     {
@@ -62,13 +62,13 @@ OPTIONAL = frozenset(
         "eth.eip_712.domain.chain_id",
     }
 )
-"""Fields that may be absent although their keyword is there: without an uploaded interface, in older kinds of
+"""Fields that may be absent although their keyword is present: without an uploaded interface, in older kinds of
 transactions, or left out."""
 
 
 class ActivityShape(msgspec.Struct, frozen=True):
     """One type of activity in one variant. `known` maps a path to its value; `present` are the paths that it fills
-    and others do not."""
+    and that other shapes do not."""
 
     kind: str
     known: Mapping[str, str]
@@ -78,7 +78,8 @@ class ActivityShape(msgspec.Struct, frozen=True):
 class ActivityShapes(msgspec.Struct, frozen=True):
     """All shapes. A set of shapes is an integer: bit n stands for shape n.
 
-    `present` maps a path that not every shape fills to those that do, `known` a path to its values and theirs.
+    `present` maps a path that not every shape fills to the shapes that do; `known` maps a path to its values, and
+    each value to its shapes.
     """
 
     each: tuple[ActivityShape, ...]
@@ -90,7 +91,7 @@ class ActivityShapes(msgspec.Struct, frozen=True):
         return (1 << len(self.each)) - 1
 
     def kinds_in(self, among: int) -> tuple[frozenset[str], frozenset[str]]:
-        """The kinds of activity that are in this set altogether, and those that are in it in part."""
+        """The kinds of activity whose shapes are all in this set, and those of which only some are."""
         inside = {shape.kind for bit, shape in enumerate(self.each) if among >> bit & 1}
         outside = {shape.kind for bit, shape in enumerate(self.each) if not among >> bit & 1}
         return frozenset(inside - outside), frozenset(inside & outside)

@@ -56,7 +56,8 @@ class Rule(Enum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`policy_ids`: the policies that decided. `evaluations`: every policy that was looked at, in order."""
+    """`policy_ids`: the policies that decided. `evaluations`: those of all policies that were evaluated, in
+    order."""
 
     verdict: Verdict
     rule: Rule
@@ -65,7 +66,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
-    """What the rules of the organization say of a request. The order is the module's."""
+    """The decision about a request by the rules above, in their order."""
     # 0
     if not is_in_scope(request):
         return Decision(Verdict.DENY_EXPLICIT, Rule.SESSION_SCOPE)
@@ -106,14 +107,14 @@ def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
 
 
 def is_in_scope(request: AuthorizationRequest) -> bool:
-    """Whether the scope of the session is true of the activity. One that fails to evaluate is not."""
+    """Whether the scope of the session is true for the activity. A scope that fails to evaluate is not."""
     if request.scope is None:
         return True
     return request.scope.evaluate(EvaluationContext(condition_values(request.activity, request.resources))) is True
 
 
 def is_met(quorum: RootQuorum, approving: Set[str]) -> bool:
-    """Whether as many members of the root quorum approve as its threshold says: rule 1 reads nothing else."""
+    """Whether enough members of the root quorum approve to reach its threshold. Rule 1 reads nothing else."""
     return len(approving & set(quorum.user_ids)) >= quorum.threshold
 
 
@@ -130,10 +131,10 @@ def _is_own_right(request: AuthorizationRequest) -> bool:
 
 
 def recorded(decision: Decision, *, rejected: bool = False, authenticators_needed: bool = False) -> Decision:
-    """The decision as the record of a vote has it.
+    """The decision as it is recorded with a vote.
 
-    What would have allowed, now or later, reads REJECTED once somebody rejected. What allows reads
-    REQUIRES_AUTHENTICATORS while a voter has methods of authentication left to prove.
+    After a rejection, policies that would have allowed, now or later, are recorded as REJECTED. While a voter has
+    further methods of authentication to prove, policies that allow are recorded as REQUIRES_AUTHENTICATORS.
     """
     instead: dict[EvaluationOutcome, EvaluationOutcome] = {}
     if rejected:

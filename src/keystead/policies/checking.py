@@ -1,7 +1,7 @@
 """The static check: an expression names existing fields, its types fit, and it is a boolean.
 
-Here: the type of every node. Not here: syntax (`grammar`), and what only a request can tell: whether a keyword is
-there, a map has the key, a list is long enough, a dynamic value is what it is compared with.
+Here: the type of every node. Not here: syntax (`grammar`), and conditions that depend on the request: whether a
+keyword is present, a map has the key, a list is long enough, a dynamic value has the type it is compared with.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Typing:
 
 
 def check(tree: Node, clause: Clause) -> Typing:
-    """The types in a tree. Raises ExpressionRefused unless it can be evaluated, to a boolean, as this clause."""
+    """The types in a tree. Raises ExpressionRefused unless the tree is a valid boolean expression of this
+    clause."""
     typing = Typing(tree)
     checker = _Checker(clause, typing)
     checker.condition(tree, {}, "the whole expression")
@@ -198,7 +199,7 @@ class _Checker:
         return _part_of(of)
 
     def _items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
-        """The type of the items of what a list function is called on."""
+        """The type of the items of the list that a list function is called on."""
         kind = self._type(of, variables)
         if isinstance(kind, ListOf):
             return kind.item

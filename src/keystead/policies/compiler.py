@@ -1,7 +1,7 @@
 """From a checked expression to closures that evaluate it over the values of a request, at a bounded cost.
 
-Here: one closure for each node. None has side effects. Every operand of && and || is evaluated, and every item of a
-list. Not here: what a failing operand does to the whole (`evaluation_context`), single values (`values`).
+Here: one closure for each node, without side effects. Every operand of && and || is evaluated, and every item of a
+list. Not here: the effect of an operand that fails (`evaluation_context`), single values (`values`).
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from keystead.policies.values import FORMS, OPERATORS, fits, is_list
 
 
 def steps_of(node: Node) -> int:
-    """What evaluating a node costs, without the predicates in it: those are charged by the item."""
+    """The steps of evaluating a node without the predicates in it, which are charged for each item."""
     inner = (node.of,) if isinstance(node, ListFunction) else parts(node)
     return 1 + sum(map(steps_of, inner))
 
 
 def free_slot(scope: Mapping[str, int]) -> int:
-    """A slot that no variable in scope has. Not their number, since one variable may hide another of its name."""
+    """A slot that no variable in scope uses. Their number would be wrong, since one variable may hide another."""
     return max(scope.values(), default=-1) + 1
 
 
 class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
-    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind, wherever
-    that makes the expression true of more activities; elsewhere for itself.
+    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
+    makes the expression true for more activities, else for itself.
     """
 
     def __init__(self, typing: Typing, *, all_versions: bool = False) -> None:
@@ -72,7 +72,7 @@ class Compiler:
         self._negated = _negated_nodes(typing.tree) if all_versions else frozenset[int]()
 
     def expression(self) -> Run:
-        """The whole tree, which charges for itself."""
+        """The whole tree. It also charges for its own steps."""
         tree = self._typing.tree
         run, steps, at = self.condition(tree, {}), steps_of(tree), tree.at
 
@@ -204,7 +204,7 @@ class Compiler:
         how = self._how(node, left_type, self._typing.of(node.right), widens=node.operator == "==")
         left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
         if how is How.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
-            # Nothing here grows with the request: a literal bounds the text that equals it.
+            # The cost does not grow with the request: a literal bounds the text that can equal it.
             operator = OPERATORS[node.operator]
             return lambda context: operator(left_of(context), right_of(context))
         if how is not How.DYNAMIC and isinstance(node.right, Literal):
@@ -214,7 +214,7 @@ class Compiler:
         return lambda context: compare(context, left_of(context), right_of(context))
 
     def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> How:
-        """How two operands compare. `widens`: more pairs that compare as equal make this node true more often."""
+        """How two operands are compared. `widens`: if more pairs are equal, this node is true more often."""
         how = comparison(left, right)
         assert how is not None
         if how is How.ACTIVITY_TYPE and not (self._all_versions and widens is (id(node) not in self._negated)):
@@ -260,7 +260,7 @@ def _negated_nodes(tree: Node) -> frozenset[int]:
 
 
 def _negates(node: Node) -> bool:
-    """Whether a node is `!a`, or says the same as `a == false` or `a != true`."""
+    """Whether a node is `!a`, `a == false` or `a != true`."""
     match node:
         case Not():
             return True

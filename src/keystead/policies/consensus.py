@@ -1,9 +1,9 @@
 """Could more approvals meet a consensus, and whose approvals does it count?
 
-Both answers are approximations by rule, because trying every set of users is out of the question. A consensus can
-be met if it holds once everybody has approved. It counts a user who matches the predicate of a list function on
-`approvers` in it, or who owns a credential that matches one on `credentials`. Where either list is used as a
-whole, as in approvers.count() >= 2, it counts everyone. Not here: what a decision makes of that (`evaluator`).
+Both answers are approximations, because it is too costly to try every set of users. A consensus can be met if it
+is true once all users have approved. It counts a user who matches the predicate of a list function on `approvers`
+in it, or who owns a credential that matches one on `credentials`. If either list is used as a whole, as in
+approvers.count() >= 2, it counts all users. Not here: the use of the answers (`evaluator`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UserValue = Mapping[str, Any]
 CredentialValue = Mapping[str, Any]
 
 Counter = Callable[[EvaluationContext, UserValue, Sequence[CredentialValue]], bool]
-"""Whether one part of a consensus counts this user, who owns these credentials. The context holds everybody as
+"""Whether one part of a consensus counts this user, who owns these credentials. In the context all users are
 approvers. Raises EvaluationFailed."""
 
 
@@ -80,7 +80,7 @@ class _CounterFinder:
 
 
 def _chain(node: Node, scope: Mapping[str, int]) -> tuple[str, tuple[ListFunction, ...]] | None:
-    """The list of approvers or credentials that a node is made of, and the list functions applied to it."""
+    """The list of approvers or credentials in a node, and the list functions applied to it."""
     match node:
         case Name(name=("approvers" | "credentials") as name) if name not in scope:
             return name, ()

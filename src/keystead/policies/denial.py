@@ -1,4 +1,4 @@
-"""A decision in words: the error that a denied caller gets.
+"""The error that a denied caller gets.
 
 Not here: the decision itself (`authorize`).
 """
@@ -23,7 +23,7 @@ _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must all
 
 def denied(decision: Decision, activity_type: str, activity_id: str) -> PermissionDenied:
     """The refusal of an activity by this decision. It names every policy and its outcome, and the id under which
-    the evaluation is kept."""
+    the evaluation is stored."""
     if decision.rule is Rule.SESSION_SCOPE:
         message = "The session profile denied this action"
     elif decision.verdict is Verdict.DENY_EXPLICIT:

@@ -1,4 +1,4 @@
-"""What an evaluation works on: the values of a request, the steps that are left, the errors.
+"""The context of an evaluation: the values of a request, the steps that are left, the errors.
 
 Not here: the functions that run on a context (`compiler`, `operators`).
 """
@@ -21,8 +21,8 @@ compared or copied."""
 class EvaluationError(msgspec.Struct, frozen=True):
     """Why an expression has no value for this request, and which part of it failed.
 
-    `unreadable`: the request has a value there that the language cannot read: of the wrong type, not comparable, or
-    too costly. Otherwise the value is absent.
+    `unreadable`: the value is present, and the language cannot read it: it has the wrong type, is not comparable or
+    costs too much. Otherwise the value is absent.
     """
 
     reason: str
@@ -43,7 +43,7 @@ class EvaluationFailed(Exception):
 
 
 class StepsExceeded(EvaluationFailed):
-    """The expression costs more than it may. No other operand outweighs this."""
+    """The expression costs more than it may. This fails the whole expression, whatever its other operands are."""
 
 
 Run = Callable[["EvaluationContext"], Any]
@@ -61,10 +61,10 @@ def strict(context: EvaluationContext, operands: Iterable[Run], deciding: bool) 
 
 
 def three_valued(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
-    """The same in Kleene's logic, where an operand that fails is unknown: a deciding operand outweighs it.
+    """The same in Kleene's logic, where an operand that fails is unknown: another operand may decide the whole.
 
-    Of several failures, one that is unreadable is reported before one that is absent. The context remembers an
-    unreadable operand that was outweighed in a junction that is true.
+    Of several failures, one that is unreadable is reported before one that is absent. The context records an
+    unreadable operand of a junction that another operand made true.
     """
     decided, failed = False, None
     for operand in operands:
@@ -109,5 +109,5 @@ class EvaluationContext:
 
 
 def steps_taken(context: EvaluationContext, given: int) -> int:
-    """How many of the steps that it was given the last evaluation took: at most these."""
+    """The steps that the last evaluation took, at most those that it was given."""
     return given - context.steps if context.steps > 0 else given

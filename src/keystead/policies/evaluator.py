@@ -1,7 +1,8 @@
-"""Evaluating the policies that can speak of a request: the outcome of each, and whom their consensuses count.
+"""Evaluating the policies that can apply to a request: the outcome of each, and which users their consensuses
+count.
 
-Here: one evaluation, with the budget that the policies share. Not here: which policy wins (`authorize`), which
-policies can speak of a request (`policy_set`).
+Here: one evaluation, with the budget that the policies share. Not here: which policy decides (`authorize`), which
+policies can apply to a request (`policy_set`).
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from keystead.policies.request import (
 from keystead.policies.syntax import Place
 
 DECISION_STEPS_MAX: Final = 300_000
-"""What the policies of an organization may cost together in one decision. Beyond it only the root quorum allows,
-because a policy that was not evaluated might have denied. One step takes some 0.2 µs."""
+"""Most steps of all policies of an organization in one decision. Beyond it only the root quorum allows, because a
+policy that was not evaluated might have denied. One step takes some 0.2 µs."""
 _STEPS_PER_USER: Final = 20
-"""What one consensus may cost further for each user, where it is evaluated as if everybody had approved."""
+"""Further steps of one consensus for each user, when it is evaluated as if all users had approved."""
 _FORESIGHT_PER_USER: Final = 30
-"""What all of them may cost further for each user. A consensus beyond that cannot be waited for."""
+"""Further steps of all consensuses for each user. A consensus beyond that does not make an activity wait."""
 
 _NOT_EVALUATED: Final = EvaluationError(
     "not evaluated: the policies before this one took all the steps of a decision", Place(1, 1)
@@ -40,8 +41,8 @@ _NOT_EVALUATED: Final = EvaluationError(
 
 
 class _Everybody(Mapping[str, Any]):
-    """The values of a consensus as if every user had approved, with every credential. They are made when first
-    read: there may be many users, and few consensuses need them."""
+    """The values of a consensus as if every user had approved, with every credential. They are computed when first
+    read, because there may be many users and few consensuses need them."""
 
     def __init__(self, request: AuthorizationRequest) -> None:
         self._request = request
@@ -67,7 +68,7 @@ class _Everybody(Mapping[str, Any]):
 
 
 class PolicyEvaluator:
-    """`evaluations`: what every policy comes to, in order. `denying`: the ids of the policies that deny."""
+    """`evaluations`: the evaluation of every policy, in order. `denying`: the ids of the policies that deny."""
 
     def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
         self._request = request
@@ -77,7 +78,7 @@ class PolicyEvaluator:
         self._everybody = EvaluationContext(_Everybody(request))
         self._steps_left = DECISION_STEPS_MAX
         self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)
-        # Policies share expressions, above all those of who and when: each is evaluated once for a request.
+        # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
         slice_ = policies.slice(shape_of(request))
@@ -98,8 +99,8 @@ class PolicyEvaluator:
         return self._steps_left < 0
 
     def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
-        """The ids of the policies of this outcome, one that a slice never settles: ALLOW, DENY_EXPLICIT,
-        REQUIRES_CONSENSUS."""
+        """The ids of the policies with this outcome, which must be one that a slice never settles: ALLOW,
+        DENY_EXPLICIT, REQUIRES_CONSENSUS."""
         return [each.policy_id for each in self._open_evaluations if each.outcome is outcome]
 
     def _evaluation(self, policy: CompiledPolicy) -> PolicyEvaluation:
@@ -108,10 +109,10 @@ class PolicyEvaluator:
         condition = self._value(policy.condition, self._condition)
         if isinstance(condition, EvaluationError):
             return self._failed(policy, Clause.CONDITION, condition)
-        # Evaluated even if the condition is false: a clause that fails, fails the policy whatever the others are.
-        consensus = self._value(policy.consensus, self._consensus)
-        if isinstance(consensus, EvaluationError):
-            return self._failed(policy, Clause.CONSENSUS, consensus)
+        if condition or policy.consensus_may_fail:
+            consensus = self._value(policy.consensus, self._consensus)
+            if isinstance(consensus, EvaluationError):
+                return self._failed(policy, Clause.CONSENSUS, consensus)
         if not condition:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
         if not consensus and not self._may_wait(policy):
@@ -146,7 +147,7 @@ class PolicyEvaluator:
         )
 
     def _fails_closed(self, policy: CompiledPolicy) -> bool:
-        """Whether no clause is certainly false, and either some part is unreadable or the request fails closed."""
+        """Whether every clause might be true, and either some part is unreadable or the request fails closed."""
         closes = self._request.fails_closed
         clauses = (
             (policy.condition, self._condition),
@@ -167,7 +168,7 @@ class PolicyEvaluator:
         return policy.effect is Effect.ALLOW and self.counts(policy.consensus, self._request.submitter_id)
 
     def open_consensuses(self) -> list[CompiledExpression]:
-        """The consensuses of the ALLOW policies that would allow the activity now, once they are met."""
+        """The consensuses of the ALLOW policies that would allow the activity if they were met."""
         return [
             policy.consensus
             for policy, evaluation in zip(self._open, self._open_evaluations, strict=True)
@@ -188,7 +189,7 @@ class PolicyEvaluator:
         return counted and self._is_attainable(consensus)
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
-        """Whether a consensus holds once everybody has approved."""
+        """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
             steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
             self._attainable[consensus] = consensus.evaluate(self._everybody, steps) is True

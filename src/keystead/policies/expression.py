@@ -1,7 +1,7 @@
 """One expression, compiled: evaluated as a clause of a policy, as the condition of an MFA policy.
 
-Here: from text to `Expression`, and what stands in for a stored text that no longer compiles. An expression holds
-nothing of any request. Not here: the clauses of a policy (`policy`), what an organization keeps compiled
+Here: from text to `Expression`, and the replacement of a stored text that no longer compiles. An expression does
+not depend on requests. Not here: the clauses of a policy (`policy`), the compiled policies of an organization
 (`policy_set`).
 """
 
@@ -26,11 +26,11 @@ from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused, Field, Index, Name, Slice, walk
 
 Value = bool | EvaluationError
-"""True, false, or why neither."""
+"""True, false, or the reason why the expression has no value."""
 
 
 class ThreeValued(NamedTuple):
-    """A value in Kleene's logic; None is unknown. `unreadable`: some part that counts is there and cannot be
+    """A value in Kleene's logic; None is unknown. `unreadable`: some part that counts is present and cannot be
     read."""
 
     value: bool | None
@@ -38,10 +38,10 @@ class ThreeValued(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What an expression is compiled from.
+    """The source of a compiled expression.
 
-    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind wherever
-    that makes the expression true of more activities. So it is in DENY policies and MFA conditions.
+    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
+    makes the expression true for more activities. It is set for DENY policies and MFA conditions.
     """
 
     text: str
@@ -72,15 +72,14 @@ class Expression:
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
-        """The value in this context. Every operand of `&&` and `||` is evaluated: one that fails, fails the
-        whole."""
+        """The value in this context. Every operand of `&&` and `||` is evaluated; if one fails, the whole fails."""
         context.junction = strict
         return self._value(context, steps)
 
     def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
         """The value in Kleene's logic: an operand that fails is unknown, and the whole too unless others decide it.
 
-        So `activity.action == 'SIGN' && eth.tx.value > 5` is false of an activity that signs nothing.
+        So `activity.action == 'SIGN' && eth.tx.value > 5` is false for an activity that does not sign.
         """
         context.junction, context.outweighed_unreadable = three_valued, False
         value = self._value(context, steps)
@@ -98,7 +97,7 @@ class Expression:
     def counts(
         self, everybody: EvaluationContext, user: Mapping[str, Any], credentials: Sequence[Mapping[str, Any]]
     ) -> bool:
-        """Whether this consensus counts the user, who owns these credentials. `everybody` holds all as
+        """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
         everybody.junction, everybody.steps = strict, STEPS_MAX
         for counter in self._counters:
@@ -111,9 +110,9 @@ class Expression:
 
 
 class UncompilableExpression:
-    """In the place of an expression that was accepted before and no longer compiles: it always fails, unreadable.
+    """Replaces an expression that was accepted before and no longer compiles: it always fails, as unreadable.
 
-    A time zone may vanish from the host, and a later version may check more.
+    A time zone may disappear from the host, and a later version may check more.
     """
 
     __slots__ = ("_error", "names", "source")
@@ -141,7 +140,7 @@ CompiledExpression = Expression | UncompilableExpression
 
 
 def compile_stored(source: Source) -> CompiledExpression:
-    """The expression of a record: what no longer compiles fails in every decision instead of here."""
+    """The expression of a record. If it no longer compiles, it fails in every decision instead of here."""
     try:
         return Expression(source)
     except ExpressionRefused as refused:

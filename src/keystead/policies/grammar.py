@@ -58,7 +58,7 @@ def parse(text: str) -> Node:
 
 
 def _check_depth(tree: Node) -> None:
-    """Refuse a tree that is too deep for a walk by recursion. This walk therefore keeps its own stack."""
+    """Refuse a tree that is too deep for a recursive walk. This walk therefore has its own stack."""
     waiting: list[tuple[Node, int]] = [(tree, 1)]
     while waiting:
         node, depth = waiting.pop()
@@ -91,7 +91,7 @@ class _Parser:
         return ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
 
     def _sees(self, sign: str) -> bool:
-        # Signs and words of the grammar are not spelled like names, numbers or strings.
+        # The text of a sign or word of the grammar is never that of a name, number or string.
         return self._token.text == sign
 
     def _take(self) -> Token:
@@ -190,7 +190,7 @@ class _Parser:
             return Count(name.at, of)
         if self._sees("("):
             raise ExpressionRefused(
-                f"function does not exist: {name.text}: lists have all, any, filter, contains and count", name.at
+                f"function does not exist: {name.text}: expected all, any, filter, contains or count", name.at
             )
         return Field(name.at, of, name.text)
 

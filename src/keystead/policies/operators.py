@@ -1,6 +1,6 @@
-"""What each operator of the language does with the values of its operands.
+"""The operators of the language, on the values of their operands.
 
-Here: members and items, equality and order, all and any. Not here: in which order a tree is walked (`evaluation`).
+Here: members and items, equality and order, all and any. Not here: in which order a tree is evaluated (`compiler`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def fail_absent(reason: str, at: Place) -> NoReturn:
 
 
 def fail_unreadable(reason: str, at: Place) -> NoReturn:
-    """Fail because the request has a value there that cannot be read as the expression needs it."""
+    """Fail because the value is present and cannot be read as the expression requires."""
     raise EvaluationFailed(EvaluationError(reason, at, unreadable=True))
 
 
@@ -37,7 +37,7 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if fitting(value):
             return value
-        # Policies about transactions come here for every other activity, so this is kept cheap.
+        # Policies about transactions call this for every other activity, so it must be cheap.
         if value is None:
             raise EvaluationFailed(absent)
         fail_unreadable(f"{spelled(node)} is not {named(kind)}", node.at)
@@ -55,7 +55,8 @@ def charge_texts(context: EvaluationContext, at: Place, left: Any, right: Any) -
 
 
 def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: Callable[[Any], Any]) -> Run:
-    """The value at the end of a path from a keyword. Most of what policies read is one, so this is kept quick."""
+    """The value at the end of a path from a keyword. Most values that policies read are such, so it must be
+    fast."""
     names = tuple(step.name for step in path)
     absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
 
@@ -76,14 +77,14 @@ def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: 
 
 
 def field_of(node: Field, holder: Any) -> Any:
-    """What a struct holds under the name of a field; None if it lacks the field."""
+    """The value of a struct's field; None if it lacks the field."""
     if not isinstance(holder, Mapping):
         fail_unreadable(f"{spelled(node.of)} has no fields", node.at)
     return holder.get(node.name)
 
 
 def at_name(node: Index, holder: Any, name: str) -> Any:
-    """What a map holds under a name."""
+    """The value of a map under a key."""
     if not isinstance(holder, Mapping):
         fail_unreadable(f"{spelled(node.of)} is not a map", node.at)
     if name not in holder:

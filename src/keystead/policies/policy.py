@@ -1,6 +1,6 @@
 """A policy, compiled: its effect and its three clauses.
 
-Here: what `check_policy` refuses, and the sources of a policy's clauses. Not here: the policy's record
+Here: the check of a new policy, and the sources of a policy's clauses. Not here: the policy's record
 (`api.records`), the policies of an organization together (`policy_set`).
 """
 
@@ -25,6 +25,11 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     condition: CompiledExpression | None = None
     time: CompiledExpression | None = None
 
+    @property
+    def consensus_may_fail(self) -> bool:
+        """Whether the consensus can fail. If it fails, the policy fails even if the condition is false."""
+        return self.consensus is not None and self.consensus.may_lack_items
+
 
 def characters_of(policy: Policy) -> int:
     """The characters of its expressions."""
@@ -32,7 +37,7 @@ def characters_of(policy: Policy) -> int:
 
 
 class PolicySources(msgspec.Struct, frozen=True):
-    """What the clauses of a policy are compiled from; None for one that is left out."""
+    """The sources of the clauses of a policy; None for one that is left out."""
 
     consensus: Source | None
     condition: Source | None
@@ -44,7 +49,7 @@ class PolicySources(msgspec.Struct, frozen=True):
 
 
 def sources_of(policy: Policy) -> PolicySources:
-    """The sources of a policy's clauses. Of a DENY policy, `activity.type` is meant in all versions."""
+    """The sources of a policy's clauses. In a DENY policy, `activity.type` stands for all versions of its kind."""
     return PolicySources(
         consensus=Source(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
         condition=Source(policy.condition, Clause.CONDITION, all_versions=policy.effect is Effect.DENY)
@@ -55,12 +60,12 @@ def sources_of(policy: Policy) -> PolicySources:
 
 
 def mfa_condition_source(condition: str) -> Source:
-    """The source of an MFA policy's condition. As in a DENY policy, `activity.type` is meant in all versions."""
+    """The source of an MFA policy's condition. As in a DENY policy, `activity.type` stands for all versions."""
     return Source(condition, Clause.CONDITION, all_versions=True)
 
 
 def scope_source(scope: str) -> Source:
-    """The source of a session profile's scope. As in an ALLOW policy, `activity.type` is meant in one version."""
+    """The source of a session profile's scope. As in an ALLOW policy, `activity.type` stands for one version."""
     return Source(scope, Clause.CONDITION)
 
 

@@ -1,6 +1,6 @@
-"""What one policy comes to for one request: its outcome, and the clause that it follows from.
+"""The evaluation of one policy for one request: its outcome, and the clause that determined it.
 
-Not here: how it is found (`evaluator`, `policy_set`), which policy decides (`authorize`).
+Not here: how it is computed (`evaluator`, `policy_set`), which policy decides (`authorize`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class EvaluationOutcome(StrEnum):
 
 
 class PolicyEvaluation(msgspec.Struct, frozen=True):
-    """`clause`: the one that is false, failed, or waits for approvals; None where all clauses are true.
+    """`clause`: the one that is false, failed, or waits for approvals; None if all clauses are true.
 
-    `reason`: why the clause failed. `failed_closed`: the clause failed, and the policy denies all the same.
+    `reason`: why the clause failed. `failed_closed`: the clause failed, and the policy denies nevertheless.
     """
 
     policy_id: str

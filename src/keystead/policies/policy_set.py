@@ -1,4 +1,4 @@
-"""The policies of an organization, compiled together, and the slice of them that can speak of a request.
+"""The policies of an organization, compiled together, and the slice of them that can apply to a request.
 
 Here: `PolicySet`, and its slices by the shape of a request. A slice depends on the policies and the shape alone.
 Not here: keeping the sets of many organizations (`pipeline.policy_sets`), the evaluation of a slice (`evaluator`).
@@ -25,10 +25,10 @@ SLICES_MAX: Final = 64
 
 
 class RequestShape(NamedTuple):
-    """What requests have in common of which the same policies can speak.
+    """The properties of a request that determine which policies can apply to it.
 
-    `keywords` are those that the request fills besides `activity`, `has_params` whether `activity.params` has any
-    field. Two requests of one shape differ, for a condition, in nothing but these. `fails_closed`: as in the
+    `keywords`: those that the request fills besides `activity`. `has_params`: whether `activity.params` has any
+    field. To conditions, two requests of one shape differ only in the values of these. `fails_closed`: as in the
     request.
     """
 
@@ -69,7 +69,7 @@ class PolicySet:
         self._slices: dict[RequestShape, PolicySlice] = {}
 
     def slice(self, shape: RequestShape) -> PolicySlice:
-        """What the shape settles, and the policies that it leaves open."""
+        """The evaluations that the shape settles, and the policies that it leaves open."""
         found = self._slices.get(shape)
         if found is None:
             if len(self._slices) >= SLICES_MAX:
@@ -104,8 +104,7 @@ def _settled(
             if possible.value is not False and (fails_closed or possible.unreadable):
                 return None
         return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
-    # A consensus that fails, fails the policy even if the condition is false.
-    if value or (policy.consensus is not None and policy.consensus.may_lack_items):
+    if value or policy.consensus_may_fail:
         return None
     return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
 

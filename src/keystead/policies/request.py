@@ -42,7 +42,7 @@ class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResourceKeywords(msgspec.Struct, frozen=True):
-    """What an activity is about, for policies: the keywords that it fills besides `activity`.
+    """The keywords that an activity fills besides `activity`.
 
     `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
     """
@@ -52,11 +52,11 @@ class ResourceKeywords(msgspec.Struct, frozen=True):
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision depends on, besides the policies.
+    """Everything that a decision depends on, besides the policies.
 
     `users` are all users of the organization by id. `approvals` are those cast so far, in order, the submitter's
     among them; one user may have given several, with different credentials. `owner_id` is the user whose own
-    credentials or session the activity is about, if it is about nothing else. `resources` holds the keywords that
+    credentials or session the activity changes, if it changes nothing else. `resources` has the keywords that
     this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out.
     `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
     `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
@@ -91,7 +91,7 @@ with bytes that no transaction begins with."""
 
 
 def may_sign_transaction_unseen(activity: RequestedActivity) -> bool:
-    """Whether the activity signs a raw payload that may be a transaction, of which policies see nothing."""
+    """Whether the activity signs a raw payload that may be a transaction, which policies cannot read."""
     is_raw = activity_kind(activity.type) in RAW_PAYLOAD_KINDS
     return is_raw and activity.params.get("encoding") in RAW_ENCODINGS
 
@@ -100,7 +100,7 @@ _PARAM_DEFAULTS = {"session_profile_id": ""}
 
 
 def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of an activity's parameters, as its current version names them, that policies may see."""
+    """The parameters of an activity that policies may see, by their names in its current version."""
     named = PARAMS.get(activity_kind(activity_type), {})
     given = {name: value for name, value in parameters.items() if value is not None}
     return {name: value for name, value in (_PARAM_DEFAULTS | given).items() if name in named}
@@ -120,7 +120,7 @@ def time_values(now_ms: int) -> dict[str, Any]:
 
 
 def user_value(user: User) -> dict[str, Any]:
-    """A user as an approver. What a user lacks is "", so that no policy fails for reading it."""
+    """A user as an approver. An absent field is "", so that policies that read it do not fail."""
     return {
         "id": user.user_id,
         "tags": user.user_tags,
@@ -156,7 +156,7 @@ def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
 
 
 def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:
-    """The keywords that a consensus sees: each user once, each credential once, and no user who is gone."""
+    """The keywords that a consensus sees: each user once, each credential once, without users who were removed."""
     cast = [approval for approval in approvals if approval.user_id in users]
     approvers = {approval.user_id: user_value(users[approval.user_id]) for approval in cast}
     credentials = {

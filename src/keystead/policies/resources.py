@@ -1,4 +1,4 @@
-"""What policies call each activity: its kind, its resource and its action. Data, and how a type is looked up in it.
+"""The kind, resource and action of each activity in policies: the data, and how a type is looked up in it.
 
 Not here: which of these activities this service executes (`operations`).
 """
@@ -119,7 +119,7 @@ SUBJECTS: Mapping[str, Subject] = {
 ROOT_ONLY: frozenset[str] = frozenset(
     {"UPDATE_ROOT_QUORUM", "SET_ORGANIZATION_FEATURE", "REMOVE_ORGANIZATION_FEATURE", "UPDATE_ORGANIZATION_NAME"}
 )
-"""What the root quorum alone may do. Policies cannot grant these, and have no kind for them."""
+"""Kinds that only the root quorum may submit. Policies cannot grant them, and have no names for them."""
 
 UNGOVERNED: frozenset[str] = frozenset(
     {"APPROVE_ACTIVITY", "REJECT_ACTIVITY", "RECOVER_USER", "CREATE_READ_ONLY_SESSION"}

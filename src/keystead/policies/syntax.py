@@ -1,7 +1,7 @@
-"""The syntax tree of the policy language: what an expression is made of, and where each part stands in its text.
+"""The syntax tree of the policy language: the nodes of an expression, and their places in its text.
 
 Here: the nodes, their places, their parts, and the spelling of a path.
-Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `evaluation`).
+Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `compiler`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 
 class Place(NamedTuple):
-    """Where something stands in an expression: line and column, both from 1, columns in characters."""
+    """A place in an expression: line and column, both from 1, columns in characters."""
 
     line: int
     column: int
@@ -105,7 +105,8 @@ class Comparison(_Node, frozen=True):
 
 
 class Junction(_Node, frozen=True):
-    """Two or more operands joined by && or by ||. A chain is one node, so that a long one is not a deep one."""
+    """Two or more operands joined by && or by ||. A chain is one node, so that a long chain is not nested
+    deeply."""
 
     operator: str
     operands: tuple[Node, ...]

@@ -1,7 +1,7 @@
 """Time in policies: moments, and recurring windows in a time zone.
 
 Here: reading `Timestamp` and `CronSpan`, and whether a window is open at a given moment. The moment is always an
-argument. Moments are integers, nanoseconds since the epoch. Not here: when a policy asks (`evaluation`).
+argument. Moments are integers, nanoseconds since the epoch. Not here: the evaluation of policies (`evaluator`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _ZERO_OFFSETS = frozenset({"Z", "z", "+00:00", "-00:00"})
 _DURATION = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,3}")
 _NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
-"""Files of a zone database that mean something else on each machine, or count leap seconds."""
+"""Files of a zone database whose meaning depends on the machine, or that count leap seconds."""
 
 _CRON_FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 6))
 _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class TimeRefused(ValueError):
-    """A text that is not a moment or a window. `argument`: the number of the argument at fault, from 0."""
+    """A text that is not a moment or a window. `argument`: the number of the wrong argument, from 0."""
 
     def __init__(self, reason: str, argument: int = 0) -> None:
         super().__init__(reason)
@@ -70,7 +70,7 @@ class CronSpan(msgspec.Struct, frozen=True):
     zone: ZoneInfo
 
     def is_open(self, now: int) -> bool:
-        """Whether a window is open at this moment, that is, whether the last one to open still is."""
+        """Whether the window that opened last is still open at this moment."""
         moment = _EPOCH + timedelta(microseconds=now // 1000)
         opened = self._last_opening(moment)
         return opened is not None and moment - opened < self.duration
@@ -100,9 +100,9 @@ class CronSpan(msgspec.Struct, frozen=True):
 
 
 def _instant(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """When a zone's clock shows this minute of this day.
+    """The moment at which a zone's clock shows this minute of this day.
 
-    A time the clock shows twice counts the first time; one it skips, at the first moment after the gap.
+    If the clock shows the time twice, it is the first one; if the clock skips it, the first moment after the gap.
     """
     local = datetime(day.year, day.month, day.day, minute // 60, minute % 60, tzinfo=zone)
     instant = local.astimezone(UTC)

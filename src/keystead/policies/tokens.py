@@ -1,6 +1,6 @@
 """From the text of an expression to its tokens, each with its place.
 
-Here: the spelling of tokens, and what to write in place of a character that begins none. Not here: their order
+Here: the form of tokens, and what to write instead of a character that begins no token. Not here: their order
 (`grammar`).
 """
 

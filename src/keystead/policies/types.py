@@ -81,7 +81,7 @@ def comparison(left: Type, right: Type) -> Comparison | None:
 
 
 def ordering(left: Type, right: Type) -> Comparison | None:
-    """How values of these types are ordered; None if they are not, as strings and booleans are not."""
+    """How values of these types are ordered; None if they have no order, as strings and booleans."""
     for side in (left, right):
         if side in TEXTS or side is Scalar.BOOL:
             return None

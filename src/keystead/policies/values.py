@@ -1,6 +1,6 @@
-"""The values of a request as values of the language: which fit which type, how two of them compare.
+"""The values of a request as values of the language: which fit which type, how two of them are compared.
 
-Here: letter case, quoted numbers, values of no fixed type. Not here: which types compare at all (`types`).
+Here: letter case, quoted numbers, values of no fixed type. Not here: which types can be compared (`types`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import Comparison, ListOf, MapOf, Scalar, StructOf, Type
 
 DIGITS_MAX = 600
-"""Digits of a string that is compared as a number. A string of more is not read as one: reading takes quadratic
-time."""
+"""Digits of a string that is compared as a number. A longer string is not: reading it takes quadratic time."""
 _WITH_0X = re.compile(r"0[xX][0-9a-fA-F]*")
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS_MAX}}}")
 
 
 class Incomparable(Exception):
-    """Two values that have no order or equality between them. Says why."""
+    """Two values that cannot be compared. The message says why."""
 
 
 def is_list(value: Any) -> bool:
@@ -62,7 +61,7 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
 def fits(kind: Type) -> Callable[[Any], bool]:
     """Whether a value of the request is one of this type. An absent value, None, is of no type.
 
-    Of a list, map or struct only the outside is looked at: what is in it is looked at when it is read.
+    Of a list, map or struct only its own type is checked; its items are checked when they are read.
     """
     match kind:
         case Scalar():

@@ -51,9 +51,9 @@ _decoder = msgspec.json.Decoder(Stamp)
 def read_stamp(header_value: str | bytes) -> Stamp:
     """The stamp in an X-Stamp header: base64url, padded or not, of a JSON object with its keys in any order.
 
-    Unknown members are ignored. Nothing is verified yet, the signature's text is not even looked at. Raises
-    Unauthenticated: "malformed activity stamp" if this is no base64url of JSON, "could not extract api key stamp"
-    if the JSON is not a stamp of a known scheme and a public key of that scheme's length.
+    Unknown members are ignored. Nothing is verified, and the signature's text is not read. Raises Unauthenticated:
+    "malformed activity stamp" if the header is not base64url of JSON, "could not extract api key stamp" if the JSON
+    is not a stamp of a known scheme with a public key of that scheme's length.
     """
     if len(header_value) > STAMP_CHARS_MAX:
         raise Unauthenticated(f"malformed activity stamp: longer than {STAMP_CHARS_MAX} characters")
@@ -65,7 +65,7 @@ def read_stamp(header_value: str | bytes) -> Stamp:
         stamp = _decoder.decode(encoded)
     except msgspec.ValidationError as exc:
         raise Unauthenticated(f"could not extract api key stamp: {exc}") from exc
-    except (ValueError, RecursionError) as exc:  # no JSON, no UTF-8, or members nested without end
+    except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("malformed activity stamp: X-Stamp is not base64url of JSON") from exc
 
     public_key = stamp.public_key.lower().removeprefix("0x")
@@ -82,10 +82,10 @@ def read_stamp(header_value: str | bytes) -> Stamp:
 def verify_stamp(stamp: Stamp, body: bytes) -> None:
     """Return if `stamp` is a signature over exactly the bytes `body` by the key it names.
 
-    ECDSA stamps sign SHA-256 of the body, or its EIP-191 digest; Ed25519 signs the body itself. Either half of s
-    is accepted, and needless leading zeros in r and s, since published clients send both; for Ed25519 only
-    canonical S. Raises Unauthenticated ("could not verify api key signature") for everything else: a wrong
-    signature, a key that is not a point on its scheme's curve or a weak Ed25519 key, text that is not a signature.
+    ECDSA stamps sign SHA-256 of the body, or its EIP-191 digest; Ed25519 signs the body itself. For ECDSA, s may be
+    in either half and r and s may have superfluous leading zeros, because published clients send both; for Ed25519
+    S must be canonical. Raises Unauthenticated ("could not verify api key signature") for a wrong signature, a key
+    that is not a point on its scheme's curve, a weak Ed25519 key, and text that is not a signature.
     """
     try:
         _verifier(stamp.scheme, stamp.public_key)(unhexlify(stamp.signature), body)
@@ -102,10 +102,11 @@ def _is_hex(text: str, size: int) -> bool:
 
 @lru_cache(maxsize=LOADED_KEYS_MAX)
 def _verifier(scheme: StampScheme, public_key: str) -> _Verify:
-    """The check (signature, body) of one key. Kept: decompressing a point costs a quarter of a verification."""
+    """The check (signature, body) of one key. Cached, because decompressing a point costs a quarter of a
+    verification."""
     key = unhexlify(public_key)
     if len(key) != PUBLIC_KEY_BYTES[scheme]:
-        raise ValueError(f"a key of {len(key)} bytes is none for {scheme}")
+        raise ValueError(f"a key of {len(key)} bytes is not a key for {scheme}")
     match scheme:
         case StampScheme.API_P256:
             return _p256(EllipticCurvePublicKey.from_encoded_point(_P256, key))
@@ -123,7 +124,7 @@ def _p256(key: EllipticCurvePublicKey) -> _Verify:
         try:
             key.verify(signature, body, _ECDSA_SHA256)
         except InvalidSignature:
-            # Wrong, or right but spelled loosely; only the second is worth a second verification.
+            # Wrong, or right but not strict DER; only the latter needs a second verification.
             strict = write_ecdsa_signature(*read_ecdsa_signature(signature))
             if strict == signature:
                 raise
@@ -133,7 +134,8 @@ def _p256(key: EllipticCurvePublicKey) -> _Verify:
 
 
 def _secp256k1(public_key: bytes, digest: Callable[[bytes], bytes]) -> _Verify:
-    """By libsecp256k1, ten times as fast as OpenSSL on this curve. Raises ValueError for what is not a point."""
+    """By libsecp256k1, ten times as fast as OpenSSL on this curve. Raises ValueError unless the bytes are a
+    point."""
     key = secp256k1.compressed(public_key)
 
     def verify(signature: bytes, body: bytes) -> None:

@@ -1,18 +1,18 @@
-"""Registering a passkey: whether a new credential's attestation holds together, and what is kept of it.
+"""Registering a passkey: whether the attestation of a new credential is valid, and what is stored of it.
 
-Here: WebAuthn Level 2 section 7.1 with the parts of py_webauthn. Not here: whether the credential id is taken or
-the user has room for one more (`organizations`), transports, and later assertions (`webauthn`).
+Here: WebAuthn Level 2 section 7.1 with the parts of py_webauthn. Not here: whether the credential id is in use or
+the user has too many (`organizations`), transports, and later assertions (`webauthn`).
 
-The service neither issued the challenge nor knows the relying party: both are the client's own. What can still be
-checked is: the challenge is the one the request names, and a web origin is entitled to the rpIdHash (its host, or a
-parent domain of it). The origin of a native app says nothing about its relying party, so any rpIdHash goes with it.
+The service did not issue the challenge and does not know the relying party: the client chooses both. Two things can
+still be checked: the challenge is the one that the request names, and a web origin is entitled to the rpIdHash (its
+host, or a parent domain of it). The origin of a native app does not name a relying party, so any rpIdHash is
+accepted with it.
 
-Certificate chains: a statement's signature must hold in every format. Where one vendor signs for all devices
-(apple, android-key, android-safetynet) py_webauthn brings that vendor's roots, and the chain must end in one of
-them at the present time: the one place where the answer depends on a clock. For packed, fido-u2f and tpm
-there are hundreds of roots, published as a service (FIDO MDS) that an offline service cannot follow; their chains
-are not followed, so `attestation_type` says in which form a device described itself, and is no ground to trust
-its maker.
+Certificate chains: the signature of a statement must be valid in every format. If one vendor signs for all devices
+(apple, android-key, android-safetynet), py_webauthn has that vendor's roots, and the chain must end in one of
+them at the present time: the one place where the answer depends on a clock. For packed, fido-u2f
+and tpm there are hundreds of roots, published as a service (FIDO MDS) that an offline service cannot query. Their
+chains are not verified, so `attestation_type` says how a device described itself, and does not prove its vendor.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ RSA_BITS_MAX, RSA_EXPONENT_BITS_MAX = 4096, 32
 """Of the keys in certificates: a larger one takes milliseconds to verify with."""
 
 DEFAULT_MODEL = "Security key"
-"""The public service's name for a model that it does not know."""
+"""The public service's name for an unknown model."""
 
-# What the verifiers let through from the parsers beneath them (X.509, ASN.1, TPM structures, JSON in a JWS).
+# Errors of the verifiers, and of the parsers that they call (X.509, ASN.1, TPM structures, JSON in a JWS).
 _PARSER_ERRORS = (
     UnsupportedAlgorithm,
     DuplicateExtension,
@@ -87,9 +87,9 @@ _PARSER_ERRORS = (
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a registration. Ids and keys are base64url without padding, as records carry them.
+    """What is stored of a registration. Ids and keys are base64url without padding, as in records.
 
-    `aaguid` is 16 bytes, all zero where the device stays anonymous; `credential_public_key` is a COSE_Key in CBOR;
+    `aaguid` is 16 bytes, all zero if the device is anonymous; `credential_public_key` is a COSE_Key in CBOR;
     `attestation_type` is the statement's format, "none" or "packed" and so on; `rp_id_hash` is 32 raw bytes, for
     `verify_assertion`.
     """
@@ -127,14 +127,14 @@ def verify_attestation(
     *,
     rp_ids: Sequence[str] = (),
 ) -> Registered:
-    """The passkey that a registration brings, if the registration holds together.
+    """The passkey of a registration, if the registration is valid.
 
     All four are text as on the wire; the last three are base64url. `clientDataJson.challenge` must be `challenge`
-    itself or base64url of its characters (a native client hands its challenge over as plain text). Keys are ES256
+    itself or base64url of its characters (a native client sends its challenge as plain text). Keys are ES256
     or RS256. `rp_ids` names relying parties that any origin may register for (WebAuthn's related origins).
 
     Raises InvalidRequest: "missing parameter: user authenticator attestation" for an empty part, the same with
-    "auth data" where the attestation object has none, otherwise "invalid authenticator attestation: " and why.
+    "auth data" if the attestation object has none, otherwise "invalid authenticator attestation: " and the reason.
     """
     if not (credential_id and client_data_json and attestation_object):
         raise InvalidRequest("missing parameter: user authenticator attestation")
@@ -157,7 +157,7 @@ def _register(
     client_data = read_client_data(raw_client_data)
     _check_client_data(client_data, challenge)
 
-    # 2. The authenticator data: a new credential, for a relying party the origin may speak for.
+    # 2. The authenticator data: a new credential, for a relying party that the origin is entitled to.
     attestation = _read_attestation_object(raw_object)
     authenticator_data = read_authenticator_data(attestation.auth_data)
     credential = authenticator_data.attested_credential_data
@@ -185,7 +185,8 @@ def _register(
 
 
 def _model(aaguid: bytes) -> str:
-    """What the community's list calls the authenticators of this AAGUID. The format "none" leaves it unproven."""
+    """The name of the authenticators of this AAGUID in the community's list. The format "none" does not prove
+    it."""
     named = PASSKEYS.get(str(UUID(bytes=aaguid)))
     return named[0] if named else DEFAULT_MODEL
 
@@ -227,8 +228,8 @@ def _read_attestation_object(raw: bytes) -> _AttestationObject:
 def _check_relying_party(origin: str, rp_id_hash: bytes, rp_ids: Iterable[str]) -> None:
     """A web page may register for its host and the parent domains of it (HTML, "registrable domain suffix").
 
-    Which parents are public suffixes is left to the browser, which refuses those; an origin that is no web page
-    (android:apk-key-hash:..., an extension's) names no domain to compare with.
+    Browsers refuse public suffixes, so they are not checked here. An origin that is not a web page
+    (android:apk-key-hash:..., an extension's) has no domain to compare with.
     """
     url = urlsplit(origin)
     if url.scheme not in ("https", "http"):
@@ -253,8 +254,8 @@ def _check_statement(
         if attestation.att_stmt:
             raise ValueError("a statement of format none must be empty")
         return
-    # The same arguments for every format; each takes those it needs. The verifiers append the roots they know to
-    # the list they are given, hence a new one each time.
+    # The same arguments for every format; each uses those it needs. The verifiers append the roots they know to
+    # the list they are given, so each call gets a new list.
     arguments = {
         "attestation_object": raw_object,
         "client_data_json": raw_client_data,

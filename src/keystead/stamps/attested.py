@@ -1,7 +1,7 @@
-"""X-Stamp-Attested: a fresh P-256 key signed these body bytes, and a token vouches for the key.
+"""X-Stamp-Attested: a fresh P-256 key signed these body bytes, and a token attests the key.
 
 Here: reading the header and checking the body's signature. Not here: the token itself, which is a verification
-token (`sessions`) or an ID token (`identities`), and the user whom it names.
+token (`sessions`) or an ID token (`identities`), and the user that it names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMPRESSED_DIGITS = 66
 
 
 class AttestedScheme(StrEnum):
-    """Which kind of token vouches for the key."""
+    """Which kind of token attests the key."""
 
     VERIFICATION_TOKEN = "STAMP_ATTESTED_SCHEME_P256_VERIFICATION_TOKEN"  # noqa: S105 (a name, not a secret)
     OIDC = "STAMP_ATTESTED_SCHEME_P256_OIDC"
@@ -63,7 +63,7 @@ def read_attested_stamp(header_value: bytes) -> AttestedStamp:
 
 
 def verify_attested_stamp(stamp: AttestedStamp, body: bytes) -> None:
-    """Raise Unauthenticated unless the stamp's key signed these bytes. The token is not looked at."""
+    """Raise Unauthenticated unless the stamp's key signed these bytes. The token is not read."""
     key = _public_key(stamp.public_key)
     try:
         r, s = read_ecdsa_signature(unhexlify(stamp.signature))

@@ -1,6 +1,6 @@
-"""base64url as stamps and passkeys carry it: written without padding, read with or without.
+"""base64url as in stamps and passkeys: written without padding, read with or without it.
 
-Not here: what the bytes mean, and the refusal a caller is told (each reader words its own).
+Not here: what the bytes mean, and the refusal (each reader has its own).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _TO_URL = bytes.maketrans(b"+/", b"-_")
 
 
 def decode_base64url(text: str | bytes) -> bytes:
-    """The bytes that base64url `text` stands for (RFC 4648 section 5); trailing `=` may be there or not.
+    """The bytes of base64url `text` (RFC 4648 section 5), with or without trailing `=`.
 
-    Raises ValueError for any other character, `+` and `/` among them, and for a length no bytes can have.
+    Raises ValueError for any other character, such as `+` and `/`, and for a length that no bytes can have.
     """
     data = text.encode("ascii") if isinstance(text, str) else text
     data = data.rstrip(b"=").translate(_FROM_URL)

@@ -1,6 +1,6 @@
-"""What both WebAuthn ceremonies carry: clientDataJSON and the authenticator data, read and bounded.
+"""The parts of both WebAuthn ceremonies: clientDataJSON and the authenticator data, read within limits.
 
-Not here: what each ceremony demands of them (`webauthn` for assertions, `attestation` for registrations).
+Not here: what each ceremony requires of them (`webauthn` for assertions, `attestation` for registrations).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MISCOUNTED_ED25519_KEY = bytes.fromhex("a301634f4b500327206745643235353139")
 
 
 class ClientData(msgspec.Struct, frozen=True, rename="camel"):
-    """The members of clientDataJSON that a relying party looks at; the others may be anything."""
+    """The members of clientDataJSON that a relying party reads; the others are ignored."""
 
     type: str
     challenge: str
@@ -38,7 +38,7 @@ _decoder = msgspec.json.Decoder(ClientData)
 
 
 def read_client_data(client_data_json: bytes) -> ClientData:
-    """Raises ValueError if this is no JSON object with type, challenge and origin as strings."""
+    """Raises ValueError unless this is a JSON object with type, challenge and origin as strings."""
     if len(client_data_json) > CLIENT_DATA_BYTES_MAX:
         raise ValueError(f"clientDataJson is longer than {CLIENT_DATA_BYTES_MAX} bytes")
     try:
@@ -48,9 +48,9 @@ def read_client_data(client_data_json: bytes) -> ClientData:
 
 
 def read_authenticator_data(data: bytes) -> AuthenticatorData:
-    """The authenticator data, taken apart to its last byte (WebAuthn section 6.1), with the user present.
+    """The authenticator data, parsed to its last byte (WebAuthn section 6.1), with the user present.
 
-    Raises ValueError if it does not add up, if the UP flag is clear, or if the backup flags contradict each
+    Raises ValueError if it is malformed, if the UP flag is clear, or if the backup flags contradict each
     other. The UV flag may be clear: clients ask for user verification as preferred, not required.
     """
     try:
@@ -81,5 +81,5 @@ def _check_cbor(data: bytes) -> None:
 
 
 def reason(exc: WebAuthnException | ValueError) -> str:
-    """The text of `exc` for a caller, who sees no __cause__."""
+    """The text of `exc` for a caller, who does not see its __cause__."""
     return str(exc).replace(" See __cause__ for more info", "")

@@ -1,6 +1,6 @@
 """The public keys of passkeys: COSE_Key maps in CBOR, of the two kinds that clients of this API register.
 
-Not here: signatures made with them (`webauthn`), and the attestation that brings a new one (`attestation`).
+Not here: signatures made with them (`webauthn`), and the attestation of a new one (`attestation`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COSE_KEY_BYTES_MAX = 1024
 RSA_MODULUS_BITS_MIN = 2048
 RSA_MODULUS_BITS_MAX = 4096
 
-# Labels and values of RFC 9053 and RFC 8230. The labels at -1 and below mean what the key type says.
+# Labels and values of RFC 9053 and RFC 8230. The meaning of labels from -1 down depends on the key type.
 _KTY, _ALG = 1, 3
 _EC2, _RSA = 2, 3
 _ES256, _RS256 = -7, -257
@@ -33,7 +33,7 @@ def load_cose_key(cose: bytes) -> EllipticCurvePublicKey | RSAPublicKey:
     """The key in `cose`, ready to verify: ES256 on P-256, or RS256.
 
     Raises ValueError for any other kind, a point that is not on the curve, an RSA modulus outside 2048 to 4096
-    bits, and bytes that are no COSE_Key.
+    bits, and bytes that are not a COSE_Key.
     """
     if len(cose) > COSE_KEY_BYTES_MAX:
         raise ValueError(f"a COSE key of {len(cose)} bytes, at most {COSE_KEY_BYTES_MAX} are read")

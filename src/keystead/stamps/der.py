@@ -11,13 +11,13 @@ _SEQUENCE, _INTEGER = 0x30, 0x02
 
 
 def read_ecdsa_signature(der: bytes) -> tuple[int, int]:
-    """(r, s) of a SEQUENCE of two INTEGERs, either of which may carry needless leading zero bytes.
+    """(r, s) of a SEQUENCE of two INTEGERs, which may have superfluous leading zero bytes.
 
     The Ethereum wallet stamper of the TypeScript SDK copies fixed-width halves into DER without trimming them, so
-    about one of its signatures in 128 is not DER by the letter. Raises ValueError for anything else that is not
-    DER: a negative integer, a length that does not add up, bytes behind the end.
+    about one of its signatures in 128 is not strict DER. Raises ValueError for anything else that is not DER: a
+    negative integer, a wrong length, bytes behind the end.
     """
-    # Two numbers of 32 bytes never need the long form of a length, so a length byte above 127 never adds up.
+    # Two numbers of 32 bytes never need the long form of a length, so a length byte above 127 is always wrong.
     if len(der) < 2 or der[0] != _SEQUENCE or der[1] != len(der) - 2 or der[1] > 0x7F:
         raise ValueError("not one ASN.1 sequence")
     r, end = _integer(der, 2)
@@ -40,5 +40,5 @@ def _integer(der: bytes, at: int) -> tuple[int, int]:
 
 
 def write_ecdsa_signature(r: int, s: int) -> bytes:
-    """DER by the letter."""
+    """Strict DER."""
     return encode_dss_signature(r, s)

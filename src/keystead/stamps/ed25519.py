@@ -1,7 +1,7 @@
 """Ed25519 public keys that must not be credentials: anybody can make signatures that verify under them.
 
-Under a point of low order, one signature holds for every message, or for every eighth one. An encoding that is not
-canonical names a point that another text names too. Libraries accept both (RFC 8032 leaves it to them).
+Under a point of low order, one signature is valid for every message, or for every eighth one. An encoding that is
+not canonical stands for a point that has another encoding too. Libraries accept both (RFC 8032 allows it).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOW_ORDER_Y: Final = frozenset({0, 1, _P - 1, _ORDER_8_Y, _P - _ORDER_8_Y})
 def check_public_key(key: bytes) -> None:
     """`key`: 32 bytes. Raises ValueError for a point of low order and for an encoding that is not canonical.
 
-    Whether the bytes are a point at all is left to the library that verifies.
+    Whether the bytes are a point is checked by the library that verifies.
     """
     y = int.from_bytes(key, "little") & ~_SIGN_BIT
     if y >= _P:

@@ -1,6 +1,6 @@
-"""The schemes of an API-key stamp: their names, the credentials each may belong to, what EIP-191 hashes.
+"""The schemes of an API-key stamp: their names, the credential types of each, what EIP-191 hashes.
 
-Not here: checking a stamp (`api_key`) or making one (`signing`), and passkeys (`webauthn`), which name no scheme.
+Not here: checking a stamp (`api_key`) or making one (`signing`), and passkeys (`webauthn`), which have no scheme.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CREDENTIAL_TYPES: Mapping[StampScheme, frozenset[CredentialType]] = MappingProxy
         StampScheme.API_ED25519: frozenset({CredentialType.API_KEY_ED25519}),
     }
 )
-"""The credential types a stamp of each scheme may match; the same key stored under another type is no match."""
+"""The credential types that a stamp of each scheme matches. The same key under another type does not match."""
 
 PUBLIC_KEY_BYTES: Mapping[StampScheme, int] = MappingProxyType(
     {

@@ -1,7 +1,7 @@
 """Stamping requests: the client's half of X-Stamp.
 
-Here: stampers over a private key in memory or a signer elsewhere (HSM, KMS), and new key pairs. Not here: sending
-(the client's business) and verifying (`api_key`).
+Here: stampers with a private key in memory or with a signer elsewhere (HSM, KMS), and new key pairs. Not here:
+sending (`client`) and verifying (`api_key`).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _Sign = Callable[[bytes], bytes]
 
 
 class Stamper(Protocol):
-    """Signs request bodies: whatever a client can be given to authenticate with."""
+    """Signs request bodies. A client authenticates with it."""
 
     def stamp(self, body: bytes) -> tuple[str, str]:
-        """Name and value of the header that vouches for exactly the bytes `body`."""
+        """Name and value of the header with the stamp of the bytes `body`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class ApiKeyStamper:
 
 
 class CallbackStamper:
-    """Stamps with a key that stays elsewhere: an HSM, a cloud KMS, a wallet.
+    """Stamps with a key that is kept elsewhere: an HSM, a cloud KMS, a wallet.
 
     `sign` is given the 32-byte digest to sign (SHA-256 of the body, or its EIP-191 digest), for Ed25519 the body
     itself. It returns ASN.1 DER, or the 64 bytes of r and s as PKCS#11 modules do; for Ed25519 its 64 bytes.
@@ -132,7 +132,7 @@ class CallbackStamper:
 def generate_api_key(curve: ApiKeyCurve = ApiKeyCurve.P256, seed: bytes | None = None) -> ApiKeyPair:
     """A new key pair, at random; or from `seed`, always the same one (HKDF-SHA256, one output per curve).
 
-    A seeded key is exactly as hard to guess as its seed: for fixtures and development, or with 32 secret bytes.
+    A seeded key is as hard to guess as its seed: use it for fixtures and development, or with 32 secret bytes.
     Raises ValueError for an empty seed.
     """
     curve = ApiKeyCurve(curve)
@@ -154,7 +154,7 @@ def _random_secret(curve: ApiKeyCurve) -> bytes:
 def _seeded_secret(curve: ApiKeyCurve, seed: bytes) -> bytes:
     if not seed:
         raise ValueError("the seed of an API key must not be empty")
-    # 16 bytes more than a scalar has, so that the remainder below is as good as even (FIPS 186-5, A.2.1).
+    # 16 bytes more than a scalar has, so that the bias of the remainder below is negligible (FIPS 186-5, A.2.1).
     derived = HKDF(SHA256(), length=48, salt=None, info=f"keystead {curve}".encode("ascii")).derive(seed)
     if curve is ApiKeyCurve.ED25519:
         return derived[:32]
@@ -162,7 +162,7 @@ def _seeded_secret(curve: ApiKeyCurve, seed: bytes) -> bytes:
 
 
 def _signer(scheme: StampScheme, secret: bytes) -> tuple[str, _Sign]:
-    """The public half (hex) of `secret`, and a function that signs a body as `scheme` wants it."""
+    """The public half (hex) of `secret`, and a function that signs a body by `scheme`."""
     match scheme:
         case StampScheme.API_P256:
             p256 = derive_private_key(int.from_bytes(secret, "big"), SECP256R1())

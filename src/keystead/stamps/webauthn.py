@@ -1,7 +1,7 @@
 """X-Stamp-WebAuthn: whether the holder of a passkey asserted exactly these body bytes.
 
-Here: reading the header and checking the assertion. Not here: whose passkey it is, what is done with its sign
-counter (the caller's, who may store it and must not refuse by it), and registering one (`attestation`).
+Here: reading the header and checking the assertion. Not here: whose passkey it is, its sign counter (which must not
+lead to a refusal), and registering one (`attestation`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from keystead.stamps.ceremony import (
 from keystead.stamps.cose import load_cose_key
 
 SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN"
-"""`scheme` of a vote cast by a passkey; the stamp itself names none."""
+"""`scheme` of a vote by a passkey; the stamp itself has no scheme."""
 WEBAUTHN_HEADER = "X-Stamp-WebAuthn"
 
 ASSERTION_CHARS_MAX = 12288
@@ -42,7 +42,7 @@ _SHA256 = SHA256()
 
 
 class Assertion(msgspec.Struct, frozen=True, kw_only=True):
-    """A passkey's assertion. `credential_id` is base64url without padding, as registration keeps it."""
+    """A passkey's assertion. `credential_id` is base64url without padding, as registration stores it."""
 
     credential_id: str
     client_data_json: bytes
@@ -51,7 +51,7 @@ class Assertion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sign_count(self) -> int:
-        """The authenticator's counter of uses; 0 where it keeps none. Worth something only once verified."""
+        """The authenticator's counter of uses, or 0. It can be trusted only after the assertion was verified."""
         return int.from_bytes(self.authenticator_data[33:37], "big")
 
 
@@ -68,7 +68,7 @@ _decoder = msgspec.json.Decoder(_Wire)
 def read_assertion(header_value: str | bytes) -> Assertion:
     """The assertion in an X-Stamp-WebAuthn header: the JSON object itself, whose four members are base64url.
 
-    Raises Unauthenticated ("could not extract webauthn stamp") if it is not that, or longer than any real one.
+    Raises Unauthenticated ("could not extract webauthn stamp") if it is malformed or too long.
     """
     if len(header_value) > ASSERTION_CHARS_MAX:
         raise Unauthenticated(f"could not extract webauthn stamp: longer than {ASSERTION_CHARS_MAX} characters")
@@ -76,14 +76,14 @@ def read_assertion(header_value: str | bytes) -> Assertion:
         wire = _decoder.decode(header_value)
     except msgspec.ValidationError as exc:
         raise Unauthenticated(f"could not extract webauthn stamp: {exc}") from exc
-    except (ValueError, RecursionError) as exc:  # no JSON, no UTF-8, or members nested without end
+    except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
     if len(wire.credential_id) > CREDENTIAL_ID_CHARS_MAX:
         raise Unauthenticated(
             f"could not extract webauthn stamp: credentialId is longer than {CREDENTIAL_ID_CHARS_MAX} characters"
         )
     return Assertion(
-        # Written anew, since several texts decode to one id.
+        # Encoded again, because several texts decode to one id.
         credential_id=encode_base64url(_member("credentialId", wire.credential_id, CREDENTIAL_ID_CHARS_MAX)),
         client_data_json=_member("clientDataJson", wire.client_data_json, CLIENT_DATA_BYTES_MAX),
         authenticator_data=_member("authenticatorData", wire.authenticator_data, AUTHENTICATOR_DATA_BYTES_MAX),
@@ -114,9 +114,9 @@ def verify_assertion(
     """Return if `assertion` was made over exactly the bytes `body` with the registered key.
 
     The challenge is the 64 characters of the body's SHA-256 in lower-case hex, as bytes. The user must have been
-    present; verification of the user (PIN, finger) is not asked for. `origins` empty: any origin; `rp_id_hash`
-    None: any relying party, since the service is told neither at registration. Unknown members of clientDataJSON
-    are ignored. Follows WebAuthn Level 2 section 7.2, but for the counter, which never refuses.
+    present; verification of the user (PIN, finger) is not required. `origins` empty: any origin; `rp_id_hash`
+    None: any relying party. Unknown members of clientDataJSON are ignored. Follows WebAuthn Level 2 section 7.2,
+    except that the counter is not checked.
 
     Raises Unauthenticated ("could not verify WebAuthN signature: ...").
     """
@@ -129,7 +129,7 @@ def verify_assertion(
 
 
 def challenge_of(body: bytes) -> str:
-    """The challenge a passkey signs for `body`, as clientDataJSON spells it: base64url, 86 characters."""
+    """The challenge that a passkey signs for `body`, as in clientDataJSON: base64url, 86 characters."""
     return encode_base64url(sha256(body).hexdigest().encode("ascii"))
 
 

@@ -1,1 +1,1 @@
-"""From a public key to an address, in every format of the API; and which texts name one destination. Pure."""
+"""From a public key to an address, in every format of the API; and which texts name the same destination. Pure."""

@@ -1,6 +1,6 @@
 """Addresses of networks with accounts: Ethereum, Tron, Cosmos and Sei, Spark, Solana, Sui, Aptos, Stellar.
 
-Pure. Not here: Bitcoin and its kin (`bitcoin`), TON, whose accounts are contracts (`ton`).
+Pure. Not here: Bitcoin and the networks like it (`bitcoin`), TON, whose accounts are contracts (`ton`).
 """
 
 from __future__ import annotations

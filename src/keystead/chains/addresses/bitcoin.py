@@ -22,7 +22,7 @@ _CHECKSIG = b"\xac"
 
 
 class Network(msgspec.Struct, frozen=True):
-    """How a network's addresses begin: version bytes of base 58, prefix of bech32."""
+    """The prefixes of a network's addresses: version bytes of base 58, prefix of bech32."""
 
     p2pkh: bytes
     p2sh: bytes
@@ -43,9 +43,9 @@ def hash160(data: bytes) -> bytes:
 
 
 def single_key_script(compressed: bytes) -> bytes:
-    """The script behind a P2SH or P2WSH address of one key: to push the key and check its signature.
+    """The script behind a P2SH or P2WSH address of one key: it pushes the key and checks its signature.
 
-    Our choice (docs/divergences.md): the public API does not say which script it is.
+    The public API does not document the script (docs/divergences.md).
     """
     return _PUSH_33 + compressed + _CHECKSIG
 

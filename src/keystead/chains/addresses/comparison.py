@@ -1,4 +1,4 @@
-"""Which texts name one destination: what policies compare in place of addresses.
+"""Which texts name the same destination: policies compare destinations instead of the texts of addresses.
 
 Here: a Bitcoin address is the script that it pays to, so that it equals the address of that script on another
 network; a TON address is its account; hex and bech32 are the same in either case. Not here: other destinations of
@@ -29,9 +29,9 @@ _SEGWIT_PREFIXES: Final = frozenset(network.prefix for network in NETWORKS.value
 
 
 def address_key(text: str) -> str:
-    """Equal for two texts if and only if they name the same destination, as far as that can be told.
+    """A value that is equal for two texts if and only if they name the same destination.
 
-    Any text has one: what is not an address of a known form stands for itself.
+    Text that is not an address of a known form stands for itself.
     """
     return _short_key(text) if len(text) <= _CHARACTERS_MAX else _longer_key(text)
 
@@ -48,7 +48,7 @@ def _short_key(text: str) -> str:
 
 
 def _bitcoin_script(text: str) -> str | None:
-    """What a Bitcoin address of any network pays to; None for any other text."""
+    """The script that a Bitcoin address of any network pays to; None for any other text."""
     witness = segwit_decoded(text)
     if witness is not None:
         prefix, version, program = witness

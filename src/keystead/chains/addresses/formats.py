@@ -46,7 +46,7 @@ _CAIP2_PREFIXES: Mapping[AddressFormat, str] = {
 
 
 def require_encodable(curve: Curve, address_format: AddressFormat) -> None:
-    """Check, before any key exists, that `address` will be able to answer.
+    """Check, before any key exists, that `address` can encode addresses of this format.
 
     Raises InvalidRequest, its message starting with `invalid address format`, if the curve has no such addresses.
     """
@@ -59,7 +59,7 @@ def address(key: PublicKey, address_format: AddressFormat) -> str:
 
 
 def caip2_prefix(address_format: AddressFormat) -> str | None:
-    """The CAIP-2 namespace of the network an address belongs to; None where the public API names none."""
+    """The CAIP-2 namespace of the network of an address; None if the public API has no name for it."""
     return _CAIP2_PREFIXES.get(address_format)
 
 
@@ -67,6 +67,6 @@ def _encoder(curve: Curve, address_format: AddressFormat) -> _Encoder:
     row = _ENCODERS[address_format]
     if curve not in row:
         raise InvalidRequest(
-            f"invalid address format: {address_format} does not exist on {curve}; it takes {' or '.join(row)}"
+            f"invalid address format: {address_format} does not exist on {curve}; expected {' or '.join(row)}"
         )
     return row[curve]

@@ -11,7 +11,7 @@ import re
 
 from keystead.api.enums import AddressFormat
 
-# Hex, and bech32, which means the same in capitals. Base58 and base32 say something else in another case.
+# Hex and bech32 mean the same in either letter case. Base58 and base32 do not.
 _ANY_CASE = frozenset(
     {
         AddressFormat.UNCOMPRESSED,
@@ -35,7 +35,7 @@ _TON_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})")
 
 
 def stored_form(address_format: AddressFormat, address: str) -> str:
-    """What an address of this format is found by."""
+    """The form by which an address of this format is found."""
     if address_format in _ANY_CASE:
         return _ANY_CASE_MARK + address.lower()
     if address_format.startswith("ADDRESS_FORMAT_TON_"):

@@ -1,7 +1,7 @@
 """How networks write bytes as text: base 58, bech32 and bech32m, and the CRC that some of them add.
 
-Pure, and our own: the libraries at hand take a tenth of a second and more to import, and these are a page. The
-tests hold them against two of those. Not here: what the bytes are (the modules beside this one).
+Pure, and written here because libraries for it take a tenth of a second or more to import. The tests compare it
+with two libraries. Not here: what the bytes are (the modules beside this one).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def base58_decoded(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) 
 
 
 def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    """With four bytes of double SHA-256 behind it."""
+    """Base 58 of the bytes followed by four bytes of their double SHA-256."""
     return base58(payload + hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4], alphabet)
 
 
@@ -98,8 +98,8 @@ def segwit(prefix: str, version: int, program: bytes) -> str:
 
 
 def eip55(digits: str) -> str:
-    """40 hex digits in lower case, with their letters cased as checksum: upper where the keccak-256 of the text has
-    a hex digit above 7."""
+    """40 hex digits in lower case, with the letter case of EIP-55 as checksum: a letter is upper case if the hex
+    digit of keccak-256 of the text at its place is above 7."""
     digest = keccak256(digits.encode()).hex()
     return "".join(
         letter.upper() if int(nibble, 16) > 7 else letter for letter, nibble in zip(digits, digest, strict=False)

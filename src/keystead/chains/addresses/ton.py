@@ -1,7 +1,8 @@
 """Addresses of TON: the hash of the wallet contract that a key would deploy, in the basic workchain.
 
-Pure. Only what an address needs of TON's cells is here: the hash of an ordinary cell from its bits and the hashes
-and depths of those it refers to. Written non-bounceable and for URLs, as wallets show them.
+Pure. Of TON's cells only the part that addresses need is here: the hash of an ordinary cell from its bits and from
+the hashes and depths of its references. Addresses are written non-bounceable and in base64url, as wallets show
+them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _V5_WALLET_ID: Final = 0x8000_0000 ^ (-239 & 0xFFFF_FFFF)
 
 
 class _Cell(msgspec.Struct, frozen=True):
-    """What a cell that refers to it needs to know of it. Depth 0: it refers to none."""
+    """The hash and depth of a cell, for cells that refer to it. Depth 0: it has no references."""
 
     hash: bytes
     depth: int
@@ -67,7 +68,7 @@ def _key(key: PublicKey) -> str:
 
 
 def _cell(bits: str, *references: _Cell) -> _Cell:
-    """An ordinary cell. Bits that fill no byte are closed by a one and zeros."""
+    """An ordinary cell. Bits that do not fill a byte are padded with a one and zeros."""
     whole, rest = divmod(len(bits), 8)
     if rest:
         bits += "1" + "0" * (7 - rest)

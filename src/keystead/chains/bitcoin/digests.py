@@ -1,7 +1,7 @@
-"""What a signature of a Bitcoin input commits to, where it commits to the whole transaction.
+"""The digests that signatures of Bitcoin inputs sign: those that commit to the whole transaction.
 
 Here: the digests of SIGHASH_ALL before and with SegWit (BIP-143), and of taproot's key path with SIGHASH_DEFAULT
-(BIP-341). No other type is ever signed. Not here: which input needs which digest (`bitcoin`).
+(BIP-341). Other types are not signed. Not here: which input needs which digest (`transaction`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLANK_INPUT_BYTES = 41
 
 
 class Digests:
-    """The digests of one transaction's inputs. What inputs have in common is hashed once, not once for each."""
+    """The digests of one transaction's inputs. The parts that inputs share are hashed once, not once for each."""
 
     def __init__(self, transaction: Transaction, spent: Sequence[Output]) -> None:
         """`spent`: the output that each input spends."""

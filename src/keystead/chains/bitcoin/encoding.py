@@ -1,6 +1,6 @@
-"""Bitcoin's serialization, read strictly: nothing behind a transaction, every length in its shortest form.
+"""Bitcoin's serialization, read strictly: no bytes behind a transaction, every length in its shortest form.
 
-Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts mean (`bitcoin_scripts`).
+Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts mean (`scripts`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGER_SIZES = {0xFD: (2, 0xFD), 0xFE: (4, 0x1_0000), 0xFF: (8, 0x1_0000_0000)}
 
 
 class Input(msgspec.Struct, frozen=True):
-    """`txid` in the order of the wire, which is the reverse of how it is shown."""
+    """`txid` in the order of the wire; explorers show it in the reverse order."""
 
     txid: bytes
     vout: int

@@ -1,7 +1,7 @@
 """Partially signed Bitcoin transactions, version 0 (BIP-174, 371): maps of records, kept byte for byte.
 
-Here: reading the maps, what single records hold, writing a record into an input's map. Nothing is written anew that
-was there before, so fields of any meaning survive. Not here: which inputs are signed, and how (`bitcoin`).
+Here: reading the maps and their records, writing a record into an input's map. Existing records stay byte for byte,
+so unknown fields survive. Not here: which inputs are signed, and how (`transaction`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRANSACTION_BYTES_MAX: Final = 100_000
 
 
 class Field(IntEnum):
-    """The types of an input's records, as far as signing looks at them."""
+    """The types of an input's records that signing reads."""
 
     NON_WITNESS_UTXO = 0x00
     WITNESS_UTXO = 0x01
@@ -55,7 +55,8 @@ _OUTPUT_LATER = range(0x03, 0x05)
 
 
 class _Map(msgspec.Struct, frozen=True):
-    """Values by full key, and where each record begins and ends in the PSBT; `end` is that of the separator."""
+    """Values by full key, and where each record begins and ends in the PSBT; `end` is the place of the
+    separator."""
 
     values: Mapping[bytes, bytes]
     spans: Mapping[bytes, tuple[int, int]]
@@ -98,8 +99,8 @@ class PsbtInput:
 class Psbt(msgspec.Struct, frozen=True):
     """A PSBT that was read whole. `transaction_bytes`: the size of the unsigned transaction.
 
-    `spent`: what each input spends, as the PSBT says. A txid vouches for it only where the whole previous
-    transaction is given; for SegWit inputs the signature does.
+    `spent`: the output that each input spends, as the PSBT says. It is certain only if the whole previous
+    transaction is given, whose txid is checked; for SegWit inputs the signature commits to it.
     """
 
     data: bytes
@@ -120,7 +121,7 @@ class Psbt(msgspec.Struct, frozen=True):
 
 
 def read_psbt(data: bytes) -> Psbt:
-    """Raises InvalidRequest unless this is a PSBT of version 0, read whole, that tells what each input spends."""
+    """Raises InvalidRequest unless the bytes are a PSBT of version 0 that says what each input spends."""
     if not data.startswith(_MAGIC):
         raise unparsable("not a PSBT: it does not begin with 70736274ff")
     reader = Reader(data, "the PSBT")
@@ -165,7 +166,8 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
 
 
 def _spent(each: PsbtInput, transaction: Transaction) -> Output:
-    """The output that an input spends, by the previous transaction or the witness's word; both must agree."""
+    """The output that an input spends, from non_witness_utxo or witness_utxo; if both are given, they must
+    agree."""
     spends = transaction.inputs[each.number]
     told = []
     if (witness_utxo := each.get(Field.WITNESS_UTXO)) is not None:

@@ -1,7 +1,7 @@
-"""Bitcoin's output scripts: which kinds there are, whose key each pays to, the address a network gives it.
+"""Bitcoin's output scripts: the kinds, the key that each pays to, its address on a network.
 
-Here: P2PKH, P2SH, P2WPKH, P2WSH, P2TR (BIP-16, 141, 341), and what they are made of. Not here: running scripts; how
-addresses are written (`keys.addresses`).
+Here: P2PKH, P2SH, P2WPKH, P2WSH, P2TR (BIP-16, 141, 341), and their parts. Not here: running scripts; how
+addresses are written (`chains.addresses`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P2PKH, P2SH, P2WPKH, P2WSH, P2TR = "P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR"
 
 
 def network_and_kind(address_format: AddressFormat | None) -> tuple[Network, str] | None:
-    """What ADDRESS_FORMAT_BITCOIN_<network>_<kind> names; None for a format of another chain."""
+    """The network and kind of ADDRESS_FORMAT_BITCOIN_<network>_<kind>; None for a format of another chain."""
     chain, _, named = (address_format or "").removeprefix("ADDRESS_FORMAT_").partition("_")
     network, _, kind = named.partition("_")
     return (NETWORKS[network], kind) if chain == "BITCOIN" else None
@@ -70,7 +70,7 @@ def address_of(script: bytes, network: Network) -> str:
 
 
 def operations(script: bytes) -> Iterator[int]:
-    """The opcodes in turn, without the data that they push; ends where the script breaks off."""
+    """The opcodes in order, without the data that they push; ends where the script is cut short."""
     at = 0
     while at < len(script):
         opcode = script[at]

@@ -1,7 +1,7 @@
 """Bitcoin: the inputs of a PSBT that one account signs, and what policies see of its transaction.
 
-Here: which inputs are the account's own, the rules they must keep, where signatures go. The PSBT is not finalized.
-Not here: reading PSBTs (`psbt`), digests (`bitcoin_digests`), scripts and addresses (`bitcoin_scripts`).
+Here: which inputs are the account's own, the rules for them, where signatures go. The PSBT is not finalized.
+Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`scripts`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from keystead.chains.transaction import (
 )
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
-"""A locktime below this counts blocks, from it on seconds since the epoch."""
+"""A locktime below this is a block height, else seconds since the epoch."""
 
 PSBT_BYTES_MAX: Final = 500_000
 """Previous transactions make PSBTs large. In hex, this many bytes fit a request of one MiB."""
@@ -59,7 +59,7 @@ _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
 class _Rules(msgspec.Struct, frozen=True):
-    """What the records of an own input of one kind must and must not have."""
+    """The records that an own input of one kind must have and must not have."""
 
     must: tuple[Field, ...]
     must_not: tuple[Field, ...]
@@ -92,7 +92,7 @@ _RULES: Final[Mapping[str, _Rules]] = {
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """The account that signs. `script`: what its address pays to."""
+    """The account that signs. `script`: the script that its address pays to."""
 
     party: Party
     kind: str
@@ -163,9 +163,9 @@ _SCRIPT_OF: Final[Mapping[str, Callable[[bytes], bytes]]] = {
 
 
 def _is_own(account: _Account, each: PsbtInput, psbt: Psbt) -> bool:
-    """Whether an input spends what the account received.
+    """Whether an input spends an output of the account.
 
-    An account of scripts also owns what pays to a script that the PSBT gives and that has its compressed key in it.
+    An account of P2SH or P2WSH also owns outputs that pay to a script in the PSBT that contains its compressed key.
     """
     spent = psbt.spent[each.number].script
     if spent == account.script:
@@ -217,7 +217,7 @@ def _digest(account: _Account, each: PsbtInput, psbt: Psbt, digests: Digests) ->
 
 
 def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:
-    """The script that an own input gives: the one paid to, and of a form whose signatures mean what they seem."""
+    """The script of an own input. Raises InvalidRequest unless it is the one paid to, of a form that is signed."""
     script, name = each.get(field), field.name.lower()
     assert script is not None  # as the rules say
     legacy = field is Field.REDEEM_SCRIPT
@@ -234,7 +234,7 @@ def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:
 
 
 def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
-    """The key and the value of the record that a signature becomes."""
+    """The key and the value of the record of a signature."""
     if account.kind == P2TR:
         return bytes([Field.TAP_KEY_SIG]), signature.r + signature.s
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)

@@ -1,1 +1,1 @@
-"""Ethereum and its family: transactions, RLP, contract ABIs, typed data, Tempo."""
+"""Ethereum and compatible networks: transactions, RLP, contract ABIs, typed data, Tempo."""

@@ -1,10 +1,11 @@
 """Solidity's ABI encoding: from the types of an interface to strict decoding of arguments, at a bounded cost.
 
-Here: types as values, and reading bytes by them. Each byte may be read a fixed number of times on average, so that
-pointers to the same bytes cannot make much of little. Not here: functions and selectors (`interfaces`).
+Here: types as values, and decoding bytes by them. Each byte may be read a fixed number of times on average, so that
+pointers to the same bytes cannot make a large value of small input. Not here: functions and selectors
+(`interfaces`).
 
-Source: the contract ABI specification of Solidity. Read strictly: padding is zero, integers are in their range,
-pointers point behind the head they are in.
+Source: the contract ABI specification of Solidity. Decoded strictly: padding is zero, integers are in their range,
+pointers point behind the head that they are in.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ NESTING_MAX: Final = 32
 """Of tuples and arrays in one another."""
 
 STATIC_BYTES_MAX: Final = 1_048_576
-"""Of a value of a fixed size. No calldata is as long, so that a larger type describes nothing."""
+"""Bytes of a value of a fixed size. Calldata is never as long, so a larger type is of no use."""
 
 READS_PER_BYTE: Final = 4
-"""How often each byte of the arguments may be read on average. Few encoders let pointers share equal values."""
+"""How often each byte of the arguments may be read on average. Few encoders share equal values by pointers."""
 
 _INTEGER = re.compile(r"(u?)int([1-9][0-9]{0,2})?\Z")
 _FIXED = re.compile(r"(u?)fixed(?:([1-9][0-9]{0,2})x([1-9][0-9]?))?\Z")
@@ -33,7 +34,7 @@ _ITEM = re.compile(r"[a-z0-9]{1,20}")
 
 
 class NotAbiType(ValueError):
-    """A type that the ABI does not have, or that no calldata can hold. The message says why."""
+    """The ABI does not have this type, or calldata cannot hold its values. The message says why."""
 
 
 class NotDecodable(ValueError):
@@ -180,7 +181,7 @@ def decode(kind: Tuple, data: bytes) -> list[Any]:
 
 
 class _Decoder:
-    """Reads values from `data`, each at its place, and counts what it reads."""
+    """Reads values from `data`, each at its place, and counts the bytes that it reads."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -198,7 +199,7 @@ class _Decoder:
         return int.from_bytes(self._take(at, WORD))
 
     def read(self, kind: AbiType, at: int) -> Any:
-        """The value that begins at this byte: pointers to it have been followed."""
+        """The value that begins at this byte. Pointers to it were followed before."""
         match kind:
             case Integer():
                 return self._integer(kind.bits, kind.signed, at)

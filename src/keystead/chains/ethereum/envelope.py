@@ -1,6 +1,6 @@
-"""The items that transactions of Ethereum's family have in common: integers, addresses, access lists.
+"""The items of transactions of Ethereum and compatible networks: integers, addresses, access lists.
 
-Here: strict readers, each of which names the field it refuses. Not here: which fields a transaction has.
+Here: strict readers, which name the field that they refuse. Not here: which fields a transaction has.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from keystead.chains.transaction import Party, unparsable
 from keystead.primitives.keccak import keccak256
 
 TRANSACTION_BYTES_MAX: Final = 131_072
-"""What nodes take into their pools: 128 KiB, of a transaction without its blobs."""
+"""The most that nodes accept: 128 KiB, for a transaction without its blobs."""
 
 Reader = Callable[[Item, str], Any]
 Fields = Sequence[tuple[str, Reader]]
 
 
 def read_list(payload: bytes, what: str) -> list[Item]:
-    """The items of the list that the payload is. Raises InvalidRequest."""
+    """The items of the payload, which is a list. Raises InvalidRequest."""
     if len(payload) > TRANSACTION_BYTES_MAX:
         raise unparsable(f"{what}: {len(payload)} bytes; at most {TRANSACTION_BYTES_MAX} are possible")
     try:
@@ -37,7 +37,7 @@ def read_list(payload: bytes, what: str) -> list[Item]:
 
 
 def read_fields(items: Sequence[Item], fields: Fields) -> dict[str, Any]:
-    """Each item by the name of its field; there must be as many."""
+    """Each item by the name of its field. There must be as many items as fields."""
     return {name: read(item, name) for item, (name, read) in zip(items, fields, strict=True)}
 
 

@@ -1,4 +1,4 @@
-"""Contract ABIs: is a text one, and which function does calldata call, with which arguments.
+"""Contract ABIs: checking a text, and which function calldata calls, with which arguments.
 
 Here: the entries of an ABI, selectors, the keywords of a call. Not here: how arguments are encoded (`abi`).
 """
@@ -110,10 +110,10 @@ class ContractAbi(msgspec.Struct, frozen=True):
     def call(self, calldata: bytes) -> Mapping[str, Any] | None:
         """The keywords function_name, function_signature and contract_call_args of eth.tx.
 
-        None of them if the calldata names no function of the ABI. None if it names one and has no single exact
-        reading: the selector is ambiguous, two arguments have the same name, or they do not decode as the ABI says
-        or at a bounded cost. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are
-        left out.
+        Empty if the calldata names no function of the ABI. None if it names one and does not decode in exactly one
+        way: the selector is ambiguous, two arguments have the same name, or the arguments do not fit the ABI or
+        cost too much. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are left
+        out.
         """
         selector = calldata[:SELECTOR_BYTES]
         if selector not in self.functions:

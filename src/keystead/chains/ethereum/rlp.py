@@ -1,7 +1,7 @@
-"""Recursive length prefix: Ethereum's nesting of byte strings, read so that each value has one spelling.
+"""Recursive length prefix: Ethereum's nesting of byte strings, read so that each value has one encoding.
 
 Here: strict decoding in linear time and bounded depth, encoding. Not here: what the items mean. The usual library
-copies the input once for each level of nesting, which half a megabyte of brackets turns into half a gigabyte.
+copies the input once for each level of nesting: half a megabyte of nested lists takes half a gigabyte.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class NotRlp(ValueError):
 
 
 def decode(data: bytes) -> Item:
-    """The one item that `data` is. Raises NotRlp for anything left over or spelled longer than it must be."""
+    """The item that `data` encodes. Raises NotRlp for bytes behind it and for an encoding that is not the
+    shortest."""
     item, end = _item(data, 0, len(data), 0)
     if end != len(data):
         raise NotRlp(f"{len(data) - end} bytes follow the end")

@@ -1,7 +1,7 @@
 """Tempo's transactions (type 0x76): several calls at once, fees in a token, an optional fee payer.
 
-Here: strict parsing of what the sender signs, the keywords of policies, the signed bytes. Not here: the fee payer's
-own signature, authorizations and access keys: what no policy can see is refused rather than signed unseen.
+Here: strict parsing of the bytes that the sender signs, the keywords of policies, the signed bytes. Not here: the
+fee payer's own signature. Authorizations and access keys, which policies cannot see, are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 
 
 def _fee_payer(item: Item, name: str) -> bool:
-    """Whether somebody else will pay: the sender signs an empty slot, or a zero byte in it."""
+    """Whether another account pays the fee: the sender signs an empty slot, or a zero byte in it."""
     if item not in (b"", b"\0"):
         raise unparsable(f"`{name}`: before the sender has signed, it is empty or 00")
     return item == b"\0"

@@ -86,7 +86,7 @@ _FIRST_LIST_BYTE = 0xC0
 
 
 class _Read(msgspec.Struct, frozen=True):
-    """A transaction's items, and what they mean. `kind`: the byte in front of a typed one, None for a legacy."""
+    """A transaction's items, and their meaning. `kind`: the first byte of a typed transaction, None for legacy."""
 
     kind: int | None
     name: str

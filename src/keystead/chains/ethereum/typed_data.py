@@ -28,7 +28,7 @@ _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
     "verifyingContract": "address",
     "salt": "bytes32",
 }
-"""In this order, where the types do not declare the domain."""
+"""In this order, if the types do not declare the domain."""
 
 TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
 """Of the types as they are hashed: each struct's text repeats those that it refers to."""
@@ -156,7 +156,7 @@ _JSON = json.JSONDecoder(
 
 
 class _Types:
-    """The declared types, and how values of each are hashed. Each is looked at when it is first used."""
+    """The declared types, and how values of each are hashed. Each type is checked when it is first used."""
 
     def __init__(self, declared: Mapping[str, tuple[_Member, ...]]) -> None:
         if len(declared) > TYPES_MAX:
@@ -169,8 +169,8 @@ class _Types:
 
     @staticmethod
     def _check(name: str, members: tuple[_Member, ...]) -> None:
-        """Names have no comma, bracket or space: with one, two different types could hash alike. Names in Solidity
-        have no colon, point or hyphen either, but clients sign such types."""
+        """Names have no comma, bracket or space: with one, two different types could have the same hash. Names in
+        Solidity have no colon, point or hyphen either, but clients sign such types."""
         for word in (name, *(member.name for member in members)):
             if not _NAME.match(word):
                 raise _Malformed(f"`types.{name[:100]}`: {word[:100]!r} is not an identifier")

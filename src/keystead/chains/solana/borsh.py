@@ -17,7 +17,7 @@ from keystead.chains.addresses.text import base58
 from keystead.chains.solana.idl import IdlGeneric, IdlType
 
 VALUES_MAX: Final = 16_384
-"""Values read from one transaction. Its size bounds all values but those without bytes, such as empty structs."""
+"""Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
 _NESTING_MAX: Final = 32
 
 _INTEGER = re.compile(r"(?P<sign>[ui])(?P<bits>8|16|32|64|128|256)")
@@ -26,7 +26,7 @@ _LENGTH = re.compile(r"[0-9]{1,9}")
 
 
 class _Undecodable(Exception):
-    """The data does not fit the IDL, or the IDL describes what is not decoded here."""
+    """The data does not fit the IDL, or the IDL uses a feature that is not decoded here."""
 
 
 class _OptionLayout(msgspec.Struct, frozen=True):
@@ -64,8 +64,8 @@ def read_arguments(
     exact reading, and when the transaction has more values than `meter` has left. `types` are those that the IDL
     defines, by name.
 
-    Programs may ignore what is left behind their arguments. So where options of C are among them, a reading that
-    leaves something counts as well: if it differs, the program could act on other values than a policy has seen.
+    Programs may ignore bytes behind their arguments. So if options of C are among the arguments, a reading that
+    leaves bytes counts as well: if it differs, the program could act on other values than a policy has seen.
     """
     readings: list[dict[str, Any]] = []
     is_exact = False
@@ -82,8 +82,8 @@ def read_arguments(
 
 
 class _Meaning(msgspec.Struct, frozen=True):
-    """What a generic parameter stands for: a type, to be read with the parameters of where it was written; or the
-    text of a constant."""
+    """The value of a generic parameter: a type, to be read with the parameters of the place where it is written; or
+    the text of a constant."""
 
     kind: Any = None
     scope: Mapping[str, _Meaning] = {}
@@ -158,7 +158,7 @@ class _Reader:
     def named(self, members: Sequence[tuple[str, Any]], scope: _Scope, depth: int = 0) -> dict[str, Any]:
         values = {name: self.read(kind, scope, depth) for name, kind in members}
         if len(values) != len(members):
-            raise _Undecodable  # two of one name: which of them would a policy mean?
+            raise _Undecodable  # two of one name: a policy could mean either
         return values
 
     def read(self, kind: Any, scope: _Scope, depth: int = 0) -> Any:
@@ -215,7 +215,7 @@ class _Reader:
                 return self.read(kind.type.target, inside, depth + 1)
 
     def _members(self, fields: Sequence[Any], scope: _Scope, depth: int) -> Any:
-        """Named members as a map, nameless ones as a list."""
+        """Members with names as a map, members without names as a list."""
         if all(isinstance(field, dict) and "name" in field and "type" in field for field in fields):
             return self.named([(field["name"], field["type"]) for field in fields], scope, depth + 1)
         return [self.read(field, scope, depth + 1) for field in fields]

@@ -1,4 +1,4 @@
-"""Anchor-style IDLs of Solana programs: is a text one, and its records.
+"""Anchor-style IDLs of Solana programs: checking a text, and its records.
 
 Here: shape and type names; a refusal names the entry. Not here: reading instruction data (`interfaces`, `borsh`).
 """
@@ -122,7 +122,7 @@ def read_idl(text: str) -> Idl:
 
 
 class _Names(msgspec.Struct, frozen=True):
-    """What a type may name: types of the IDL, and parameters of the definition that it is written in."""
+    """The names that a type may use: types of the IDL, and parameters of the definition that it is written in."""
 
     defined: set[str]
     generics: frozenset[str] = frozenset()

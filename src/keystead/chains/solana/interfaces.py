@@ -1,4 +1,4 @@
-"""What an Anchor IDL says about a Solana instruction: its name, its arguments, the names of its accounts.
+"""A Solana instruction by its Anchor IDL: its name, its arguments, the names of its accounts.
 
 Here: finding the instruction by its discriminator, naming accounts. Not here: how values are laid out
 (`borsh`), whether a text is an IDL (`idl`), and transactions (`transaction`).

@@ -1,7 +1,7 @@
-"""The wire form of Solana transactions, legacy and version 0, read so that each has one spelling.
+"""The wire form of Solana transactions, legacy and version 0, read so that each has one encoding.
 
-Here: bytes to values, the rules of a well-formed message, which account an index means. Not here: what programs
-make of an instruction (`token_program`, `interfaces`); signing (`transaction`).
+Here: bytes to values, the rules of a well-formed message, which account an index means. Not here: the meaning of an
+instruction (`token_program`, `interfaces`); signing (`transaction`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from keystead.chains.addresses.text import base58
 from keystead.chains.transaction import unparsable
 
 TRANSACTION_BYTES_MAX: Final = 1232
-"""What fits a packet of the network: IPv6's minimum of 1,280 bytes without the headers."""
+"""The size of a packet of the network: IPv6's minimum of 1,280 bytes without the headers."""
 
 LOOKED_UP: Final = "ADDRESS_TABLE_LOOKUP"
 """How an account reads whose key is in an address lookup table, on the chain."""
@@ -199,7 +199,7 @@ def _check(
 def _accounts(
     header: _Header, keys: list[str], calls: tuple[_Call, ...], tables: tuple[Table, ...]
 ) -> list[Account]:
-    """In the order that indexes count: the keys, what is looked up as writable, what as read-only."""
+    """In the order of the indexes: the keys, the writable accounts of tables, the read-only ones of tables."""
     signed_writable = header.signers - header.readonly_signers
     unsigned_writable = len(keys) - header.readonly_others
     # The network takes the right to write from accounts that are called as programs, unless a loader is among them.

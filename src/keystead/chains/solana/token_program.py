@@ -1,7 +1,7 @@
-"""Instructions of the token programs, SPL Token and Token-2022: batches opened, transfers told.
+"""Instructions of the token programs, SPL Token and Token-2022: their batches and transfers.
 
-Here: which instructions they have, and the value that each moves where its data says it. Not here: what they call
-inside; the System Program (`transaction`).
+Here: the list of instructions, and the value that each moves if its data says so. Not here: instructions that they
+call inside; the System Program (`transaction`).
 
 Source: `TokenInstruction` in the programs' public sources (solana-program/token and token-2022) of August 2026.
 """
@@ -48,7 +48,7 @@ _KNOWN_BY_HASH: Final = frozenset(
 """Token-2022 has these too, by the first eight bytes of the SHA-256 of their names. They move no value."""
 
 _HIDDEN_AMOUNTS: Final = {7: "Transfer", 13: "TransferWithFee"}
-"""Of confidential transfers, what moves tokens to another account."""
+"""The instructions of confidential transfers that move tokens to another account."""
 
 
 def expanded(instruction: Instruction) -> tuple[Instruction, ...]:
@@ -83,9 +83,9 @@ def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
     Transfers are Transfer, TransferChecked, TransferCheckedWithFee, and UnwrapLamports of a stated amount, which
     moves lamports out of a wrapped account. Behind the owner come the signers, if the owner is a multisig account.
 
-    Raises InvalidRequest for a transfer cut short, for what moves an amount that the data does not tell
-    (WithdrawExcessLamports, UnwrapLamports of everything, confidential transfers), and for an instruction that the
-    program does not have.
+    Raises InvalidRequest for a transfer that is cut short, for an instruction that moves an amount which its data
+    does not say (WithdrawExcessLamports, UnwrapLamports of everything, confidential transfers), and for an
+    instruction that the program does not have.
     """
     if instruction.program not in _KNOWN:
         return None

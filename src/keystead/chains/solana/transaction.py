@@ -1,8 +1,8 @@
-"""Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as they came.
+"""Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as received.
 
 Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), the token programs
-(`token_program`), what an IDL says about instruction data (`interfaces`); instructions that programs run inside
-others, which no transaction shows.
+(`token_program`), instruction data by an IDL (`interfaces`); instructions that programs run inside others, which a
+transaction does not show.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _is_transfer(instruction: Instruction) -> bool:
 
 
 def _transfer(instruction: Instruction) -> dict[str, Any]:
-    """The System Program's Transfer: from, to; more accounts than these two the program ignores."""
+    """The System Program's Transfer: from, to. The program ignores further accounts."""
     keys = instruction.keys()
     if len(instruction.data) < 12 or len(keys) < 2:
         raise unparsable("a transfer of the System Program needs an amount of 8 bytes and two accounts")

@@ -1,8 +1,8 @@
-"""Tron's protobuf messages, as far as they are signed here, and their strict reading.
+"""Tron's protobuf messages that are signed here, and their strict decoding.
 
-Here: which field has which number and type (the network's `Tron.proto` and the contracts beside it), protobuf's
-canonical encoding. A field that is not in this table could not be shown to a policy: it makes the bytes unreadable.
-Not here: what they mean (`transaction`).
+Here: the number and type of each field (the network's `Tron.proto` and the contracts beside it), protobuf's
+canonical encoding. A field that is not in this table cannot be shown to policies, so it is refused.
+Not here: what the fields mean (`transaction`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.chains.transaction import unparsable
 
-# Name, number, type: a scalar of protobuf, or a message of this table; in brackets where it is repeated.
+# Name, number, type: a scalar of protobuf, or a message of this table; in brackets if it is repeated.
 # Enumerations are written as the integers that they are on the wire.
 MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
     "raw": (

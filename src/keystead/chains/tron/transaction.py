@@ -1,7 +1,7 @@
 """Tron transactions: the `raw_data` of one contract, signed by the SHA-256 of its bytes.
 
 Here: which contracts are signed, what policies see of each. Not here: their fields on the wire (`messages`);
-whether the account that pays lets this key sign, which its permissions on the chain decide.
+whether the paying account permits this key to sign, which the chain decides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from keystead.chains.transaction import (
 from keystead.chains.tron.messages import Message, read, signed_transaction
 
 RAW_DATA_BYTES_MAX: Final = 65_536
-"""A node accepts 500 KiB, which only deployments of contracts need, and those are not signed here."""
+"""A node accepts 500 KiB, but only deployments of contracts need that, and they are not signed here."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",
@@ -78,7 +78,7 @@ def _contract(contract: Message) -> dict[str, Any]:
         raise unparsable(f"contract type {contract['type']}; supported are {', '.join(_CONTRACT_TYPES.values())}")
     if contract["parameter"] is None:
         raise unparsable(f"a {kind} without a parameter")
-    # A node goes by the type, others by the URL: what they name must be the same.
+    # Nodes read the type, other programs the URL: both must name the same contract.
     if contract["parameter"]["type_url"] != f"type.googleapis.com/protocol.{kind}":
         raise unparsable(f"a {kind} whose parameter is of type {contract['parameter']['type_url'][:100]!r}")
     parameter = read(kind, contract["parameter"]["value"])

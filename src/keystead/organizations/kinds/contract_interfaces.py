@@ -41,8 +41,7 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
-    """`by_contract` maps a contract, as `contract_key` has it, to the id of its interface. `text_bytes`: of all
-    texts together."""
+    """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: of all texts together."""
 
     word = "contract_interface"
     record = ContractInterface

@@ -1,4 +1,4 @@
-"""The data key of an organization, and what it seals. An organization has one."""
+"""The data key of an organization, and sealed values. An organization has one data key."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from keystead.organizations.record_map import RecordMap
 
 
 class ImportKind(StrEnum):
-    """What an import brings in. Stored: a name stays with its meaning."""
+    """What is imported. The names are stored, so they do not change."""
 
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"

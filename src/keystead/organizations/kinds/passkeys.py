@@ -1,4 +1,4 @@
-"""What an authenticator's registration proved beyond its record."""
+"""Data of an authenticator's registration that its record does not have."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PRIVATE_KEYS = Limit(
 
 
 class PrivateKeys(RecordMap[PrivateKey], frozen=True):
-    """`by_address` maps an address, as `stored_form` has it, to the ids of the private keys that have it, oldest
+    """`by_address` maps an address in its `stored_form` to the ids of the private keys that have it, oldest
     first."""
 
     word = "private_key"

@@ -1,4 +1,4 @@
-"""The profile of an organization: the record that says what it is. An organization has one."""
+"""The profile of an organization: its name, parent, root quorum and features. An organization has one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RootQuorum(msgspec.Struct, frozen=True):
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """`features` maps feature names to their values.
 
-    A deleted organization stays on record, empty, and no request finds it.
+    The profile of a deleted organization stays on record, and requests to it are answered as not found.
     """
 
     name: str

@@ -55,7 +55,7 @@ MFA_POLICY_CHARACTERS = Limit(
 )
 
 _HOLDER_BYTES = 180
-"""What an entry of an index of credentials takes: the entry and its tuple."""
+"""Bytes of an entry of an index of credentials: the entry and its tuple."""
 
 
 class Users(RecordMap[User], frozen=True):

@@ -1,4 +1,5 @@
-"""Where the condition of a DENY policy fails although the policy might apply, so that it denies nothing.
+"""On which activities the condition of a DENY policy fails although the policy might apply, so that it denies
+nothing.
 
 Not here: how that is found (`survey`), the setting that lets such a policy deny (`evaluator`).
 """
@@ -17,7 +18,8 @@ NAMED_MAX = 6
 
 
 def is_settled_by_type(condition: str, activity_type: str) -> bool:
-    """Whether the condition of a DENY policy is false of every activity of this type, whatever its other values."""
+    """Whether the condition of a DENY policy is false for every activity of this type, whatever its other
+    values."""
     try:
         tree = parse(condition)
     except ExpressionRefused:
@@ -28,7 +30,7 @@ def is_settled_by_type(condition: str, activity_type: str) -> bool:
 
 
 def failing(survey: Survey, found: Surveyed) -> Iterator[str]:
-    """Where the surveyed condition fails without being false, in words that continue "it denies nothing"."""
+    """Where the surveyed condition fails and is not false, as text that continues "it denies nothing"."""
     among = ACTIVITY_SHAPES
     unsafe = found.fails & ~found.false
     if unsafe == among.everywhere:
@@ -42,7 +44,7 @@ def failing(survey: Survey, found: Surveyed) -> Iterator[str]:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """The texts, without those that are the beginning of another: of a.b and a.b[…], only the latter."""
+    """The texts that are not the beginning of another one: of a.b and a.b[…], only the latter."""
     given = list(texts)
     listed = [text for text in given if not any(other.startswith(f"{text}[") for other in given)]
     more = f" or {len(listed) - NAMED_MAX} more" if len(listed) > NAMED_MAX else ""

@@ -1,6 +1,6 @@
-"""Literals that a fact can never equal: a word that the field never has, a malformed address, an unknown id.
+"""Literals that a field can never equal: a word that the field never has, a malformed address, an unknown id.
 
-Here: which field has which values, and the comparisons of an expression with literals. Not here: comparisons that
+Here: the values of each field, and the comparisons of an expression with literals. Not here: comparisons that
 are false for another reason (`survey`).
 """
 
@@ -31,7 +31,7 @@ from keystead.policies.syntax import (
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids that exist in the organization; None where that is not known."""
+    """The ids that exist in the organization; None if they are not known."""
 
     users: frozenset[str] | None = None
     user_tags: frozenset[str] | None = None
@@ -55,7 +55,7 @@ _WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 _HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _NO_DESTINATION: Final = ""
-"""The destination of a transaction that makes a contract."""
+"""The destination of a transaction that creates a contract."""
 _SOLANA_KEY: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|ADDRESS_TABLE_LOOKUP")
 _SOLANA_MINT: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|")
 _TRON_ADDRESS: Final = re.compile(r"T[1-9A-HJ-NP-Za-km-z]{33}")
@@ -104,7 +104,7 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
         (_TRON_ADDRESS, "T and 33 characters of base58"),
     ),
 }
-"""How the text in a field looks, by its path."""
+"""The form of the text in a field, by its path."""
 
 _IDS: Final[Mapping[str, tuple[Callable[[Known], frozenset[str] | None], str]]] = {
     "approvers[].id": (lambda known: known.users, "user"),
@@ -118,11 +118,11 @@ _IDS: Final[Mapping[str, tuple[Callable[[Known], frozenset[str] | None], str]]] 
     "private_key.id": (lambda known: known.private_keys, "private key"),
     "private_key.tags[]": (lambda known: known.private_key_tags, "private key tag"),
 }
-"""What the ids in a field are of, by its path."""
+"""The kind of record that the ids in a field name, by its path."""
 
 
 def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
-    """A sentence for each literal that the field it is compared with never equals."""
+    """A sentence for each literal that can never equal the field it is compared with."""
     for path, literal in compared_literals(tree, {}):
         shown = f"{path} is compared with '{literal[:60]}'"
         if path in _WORDS and literal not in _WORDS[path]:

@@ -1,8 +1,8 @@
-"""Static analysis of a condition: in which shapes of activities it is certainly true, certainly false, or fails.
+"""Static analysis of a condition: for which shapes of activities it is certainly true, certainly false, or fails.
 
-A condition is followed through every shape at once, without a request: the shape alone (the type, the keywords
-that it fills) decides many of its parts. Not here: the shapes (`activity_shapes`), what follows from it
-(`denials`, `bypasses`).
+A condition is evaluated for all shapes at once, without a request: the shape alone (the type, the keywords that it
+fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`denials`,
+`warnings`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from keystead.policies.syntax import (
 
 
 class Surveyed(NamedTuple):
-    """Of a boolean: the shapes where it is certainly true, where certainly false, and where some part of it fails.
+    """Of a boolean: the shapes for which it is certainly true, certainly false, and for which some part of it
+    fails.
 
-    A part that fails is neither true nor false, but a junction that another operand decides may be. The items of a
-    list are taken to be there: a predicate that fails, fails.
+    A part that fails is neither true nor false, but a junction that another operand decides may be. Lists are
+    assumed to have items: a predicate that fails, fails the whole.
     """
 
     true: int
@@ -43,9 +44,9 @@ class Surveyed(NamedTuple):
 
 
 class Survey:
-    """One walk through a condition. `absent` collects the paths that some shapes do not fill, `optional` what may
-    fail in any. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with stands for
-    every version of its kind, wherever that makes the condition true of more activities."""
+    """One walk through a condition. `absent` collects the paths that some shapes do not fill, `optional` those that
+    may fail in any shape. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with
+    stands for every version of its kind if that makes the condition true for more activities."""
 
     def __init__(self, among: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
         self._among = among
@@ -94,7 +95,7 @@ class Survey:
         return Surveyed(some_true, false, fails) if operator == "||" else Surveyed(true, some_false, fails)
 
     def _compared(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
-        """Where a comparison is true, among the shapes where its value is known, and those."""
+        """The shapes for which a comparison is true, and the shapes for which its value is known."""
         if not isinstance(left, Name | Field):
             left, right = right, left
             if operator == "in":  # a literal in a list that the request gives
@@ -122,7 +123,7 @@ class Survey:
         return self._among.known.get(path, {}) if path else {}
 
     def _fails(self, node: Node, variables: frozenset[str]) -> int:
-        """Where evaluating this node certainly fails."""
+        """The shapes for which evaluating this node certainly fails."""
         fails = 0
         if isinstance(node, Index | Slice):
             self.optional[spelled(node)] = None

@@ -1,7 +1,7 @@
-"""What the author of a policy should know about it: that it never applies, denies nothing, allows everything, or
-can be passed by.
+"""Warnings for the author of a policy: it never applies, denies nothing, allows everything, or can be bypassed.
 
-Here: the warnings of a set of policies. Not here: who is told (`operations.policies`, `server`, `cli`).
+Here: the warnings of a set of policies. Not here: where they are shown (`operations.policy_warnings`, `server`,
+`cli`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SAME_EFFECT: Final = (
     ("UPDATE_USER", "UPDATE_USER_PHONE_NUMBER"),
     ("EXPORT_WALLET", "EXPORT_WALLET_ACCOUNT"),
 )
-"""Pairs of kinds of which the one can do what the other does."""
+"""Pairs of kinds of which each can do what the other does."""
 
 
 class WarningCode(StrEnum):
@@ -48,7 +48,7 @@ class WarningCode(StrEnum):
     IMPOSSIBLE_LITERAL = "IMPOSSIBLE_LITERAL"
     ALLOWS_EVERYTHING = "ALLOWS_EVERYTHING"
     DENIES_NOTHING = "DENIES_NOTHING"
-    """The condition fails where the policy might be meant to deny."""
+    """The condition fails on activities that the policy might be meant to deny."""
     OTHER_KIND = "OTHER_KIND"
     """Another kind of activity does the same."""
     RAW_PAYLOAD = "RAW_PAYLOAD"
@@ -91,9 +91,9 @@ def policy_warnings(
     settings: ServerSettings,
     of_policies: Collection[str] | None = None,
 ) -> Iterator[list[PolicyWarning]]:
-    """The warnings of the policies of an organization, or of those of these ids alone, policy by policy.
+    """The warnings of the policies of an organization, or of those with these ids only, policy by policy.
 
-    The caller may let others run between two steps: a step takes some milliseconds for a long policy.
+    The caller may let other tasks run between two steps: a step takes some milliseconds for a long policy.
     """
     wanted = [policy for policy in policies if of_policies is None or policy.policy_id in of_policies]
     denials: list[_Analyzed] | None = None
@@ -168,8 +168,7 @@ def _own_warnings(analyzed: _Analyzed, known: Known, settings: ServerSettings) -
 
 
 def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
-    """Warnings about ways past a DENY policy, each with the shapes of activities that would have to be denied
-    too."""
+    """Warnings about ways to bypass a DENY policy, each with the shapes of activities that must be denied too."""
     policy, tree = analyzed.policy, analyzed.tree
     if policy.effect is not Effect.DENY or tree is None:
         return

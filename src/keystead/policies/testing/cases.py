@@ -46,7 +46,7 @@ _VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
 
 
 class CaseFile(Table, frozen=True):
-    """A file of cases. `policies` are paths, or policies; `at` holds for cases that name no time of their own."""
+    """A file of cases. `policies` are paths, or policies; `at` is the time of cases without a time of their own."""
 
     cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     policies: str | tuple[str | dict[str, Any], ...] | None = None
@@ -92,8 +92,8 @@ class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed, and so denied
-    nothing, although they might have been meant to deny."""
+    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed and therefore did not
+    deny, although they might have been meant to."""
 
     case: CaseTable
     outcome: Expectation
@@ -108,7 +108,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int, where: str) -> list[PolicyCase]:
-    """The cases of a file, on this organization. `now_ms` is for those that no time is given for. Raises
+    """The cases of a file, on this organization. `now_ms` is the time of cases that have none. Raises
     MalformedTable."""
     default_ms = now_ms if file.at is None else _ms(file.at)
     return [
@@ -149,8 +149,8 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
 
 
 def run_case(case: PolicyCase) -> CaseResult:
-    """The submission and, as long as more approvals are needed, one after the other; a vote that would not count
-    is refused, as it is by a server."""
+    """The submission, then the approvals one after the other while more are needed. A vote that would not count is
+    refused, as on a server."""
     request, policies = case.request, case.policies
     decision = authorize(request, policies)
     uncounted = []
@@ -172,7 +172,7 @@ def run_case(case: PolicyCase) -> CaseResult:
 
 
 def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
-    """The DENY policies that denied nothing and would deny if every failure did."""
+    """The DENY policies that did not deny and would deny if every failure denied."""
     denied = {each.policy_id for each in decision.evaluations if each.failed_closed}
     closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
     return tuple(

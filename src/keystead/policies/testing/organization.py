@@ -73,7 +73,7 @@ class PolicyTable(Table, frozen=True, rename="camel"):
 
 
 class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
-    """`users` by id. The id of each compiled policy is its name, which is unique and what people read."""
+    """`users` by id. The id of each compiled policy is its name, which is unique and readable."""
 
     users: Mapping[str, User]
     root_quorum: RootQuorum
@@ -120,8 +120,8 @@ def organization_under_test(
 
 
 def read_policies(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
-    """The policies in these documents, each with where it is from: one policy, a list of them, or a table with
-    `policies`, as create_policies takes it. Raises MalformedTable also for what the language refuses."""
+    """The policies in these documents, each with the name of its file: one policy, a list of them, or a table with
+    `policies`, as create_policies takes it. Raises MalformedTable, also for an expression that is refused."""
     found: dict[str, Policy] = {}
     for where, value in documents:
         for place, table in _tables(where, value):
@@ -186,7 +186,7 @@ def read_quorum(table: Any, users: Iterable[User], where: str) -> RootQuorum:
 
 
 def named_user(users: Mapping[str, User], called: str, where: str) -> User:
-    """The user of this id, else of this name. Raises MalformedTable where there is none, or more than one."""
+    """The user of this id, else of this name. Raises MalformedTable if there is none, or more than one."""
     if called in users:
         return users[called]
     found = [user for user in users.values() if user.user_name == called]
@@ -208,7 +208,7 @@ def _user(written: UserTable, where: str) -> User:
         if kind not in _LASTING:
             expected = ", ".join([*_OF_WORD, *sorted(_LASTING)])
             raise MalformedTable(
-                where, f"no credential that a user holds: {held.type!r}; expected one of {expected}"
+                where, f"not a type of credential that users register: {held.type!r}; expected one of {expected}"
             )
         credential_id = held.id or f"{user_id} {held.type} {number}"
         credential = Credential(public_key=held.public_key, type=CredentialType(kind))

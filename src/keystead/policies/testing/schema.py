@@ -1,7 +1,7 @@
 """Tables of test files, read strictly: a misspelt member is refused, not read as absent.
 
-Here: structs from decoded TOML or JSON, and values held against the types of the language. Their range is not
-looked at: as in a real request, it fails the expression that reads them. Not here: what is made of them
+Here: structs from decoded TOML or JSON, and values checked against the types of the language. Their range is not
+checked: as in a real request, it fails the expression that reads them. Not here: the use of the tables
 (`organization`, `cases`).
 """
 
@@ -28,7 +28,7 @@ TableT = TypeVar("TableT", bound="Table")
 
 
 class MalformedTable(ValueError):
-    """A table is malformed. Says where, and what is expected there."""
+    """A table is malformed. The message says where, and what is expected."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}")
@@ -54,7 +54,7 @@ def _fields(kind: type[Table]) -> str:
 
 
 def _in_words(message: str, fields: str) -> str:
-    """`fields` that there are, where they are those of the table itself and not of one inside it."""
+    """The known `fields`, if the unknown one is in the table itself and not in a table inside it."""
     if missing := _MISSING.fullmatch(message):
         return f"{missing['field']!r} is missing"
     if unknown := _UNKNOWN.fullmatch(message):

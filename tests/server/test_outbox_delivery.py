@@ -1,0 +1,95 @@
+"""From init_otp to a real mail server, on both databases: a process that is killed loses and repeats nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes
+from email.policy import default
+from typing import Any
+
+from aiosmtpd.controller import Controller
+
+from tests.conftest import StartServer
+from tests.support.callers import Caller
+from tests.support.example_codes import an_address, code_params
+from tests.support.servers import Installation
+
+WAIT_S = 40.0
+
+
+class Mailbox:
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.taken.append(envelope.content)
+        return "250 OK: queued"
+
+
+@contextmanager
+def mail_server(port: int) -> Iterator[Mailbox]:
+    mailbox = Mailbox()
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
+    controller.start()
+    try:
+        yield mailbox
+    finally:
+        controller.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def events(caller: Caller, address: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = caller.asked("list_email_events", email=address)["emailEvents"]
+    return found
+
+
+def wait_for_event(caller: Caller, address: str, event_type: str) -> dict[str, Any]:
+    deadline = time.monotonic() + WAIT_S
+    while not (found := [one for one in events(caller, address) if one["eventType"] == event_type]):
+        assert time.monotonic() < deadline, events(caller, address)
+        time.sleep(0.05)
+    return found[0]
+
+
+def test_a_message_outlives_the_process_that_wrote_it(installation: Installation, start: StartServer) -> None:
+    address, port = an_address(), free_port()
+    server = start(installation, smtp_port=port)
+    server.caller.result("init_otp", code_params(address))
+    delayed = wait_for_event(server.caller, address, "DeliveryDelay")
+    assert delayed["details"]["diagnosticCode"].startswith("the server could not be reached")
+    server.kill()
+    with mail_server(port) as mailbox:
+        server.start()
+        sent = wait_for_event(server.caller, address, "Send")
+        assert sent["messageId"] == delayed["messageId"]
+        assert (sent["fromAddress"], sent["toAddress"]) == ("wallets@example.com", address)
+        server.stop()
+        server.start()
+        other = an_address()
+        server.caller.result("init_otp", code_params(other))
+        wait_for_event(server.caller, other, "Send")
+    messages = [message_from_bytes(one, policy=default) for one in mailbox.taken]
+    assert [message["To"] for message in messages] == [address, other], "each was sent once"
+    text = messages[0].get_body(("plain",))
+    assert text is not None
+    (code,) = re.findall(r"is: (\w+)", text.get_content())
+    server.stop()
+    assert code not in server.log.read_text()
+
+
+def test_a_message_that_nobody_takes_is_given_up(installation: Installation, start: StartServer) -> None:
+    address = an_address()
+    server = start(installation, smtp_port=free_port(), messages_last_s=1)
+    server.caller.result("init_otp", code_params(address))
+    wait_for_event(server.caller, address, "Bounce")
+    assert [one["eventType"] for one in events(server.caller, address)] == ["Bounce"]
