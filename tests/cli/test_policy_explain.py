@@ -67,7 +67,7 @@ SAYS: list[tuple[PolicyOutcome, str]] = [
     (said(TWO, "ERROR", "condition", ABSENT), FAILED),
     (said(TWO, "ERROR", None, "not evaluated: too many steps"), "not evaluated: too many steps"),
     (said(TWO, "REQUIRES_AUTHENTICATORS"), "applies, and waits for proofs that an MFA policy asks for"),
-    (said(TWO, "REJECTED"), "could have allowed it, had nobody rejected it"),
+    (said(TWO, "REJECTED"), "could have allowed it without the rejection"),
     (said(BIG, "DENY_EXPLICIT"), "applies: every clause is true"),
     (said(CHANGED, "DENY_IMPLICIT", "time"), "does not apply: its time is false [changed since]"),
     (PolicyOutcome(policy_id="gone", outcome="OUTCOME_ALLOW"), "ALLOW  ALLOW  applies: every clause is true [del"),
@@ -129,9 +129,9 @@ def test_a_denied_submission(asked: FakeServer, terminal: Terminal) -> None:
     assert lines[2:4] == ["submitted, 2026-09-01 00:00:10Z", "  deny: nothing allows it"]
 
 
-def test_no_policy_was_looked_at(asked: FakeServer, terminal: Terminal) -> None:
+def test_no_policy_was_evaluated(asked: FakeServer, terminal: Terminal) -> None:
     lines = explained(asked, terminal, evaluation("Cy", "allow", "enough members of the root quorum approve"))
-    assert lines[-2:] == ["  allow: enough members of the root quorum approve", "  no policy was looked at"]
+    assert lines[-2:] == ["  allow: enough members of the root quorum approve", "  no policy was evaluated"]
 
 
 def test_a_rejection_without_an_evaluation_of_its_own(asked: FakeServer, terminal: Terminal) -> None:

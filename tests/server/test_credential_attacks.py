@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
+from tests.server.test_auth_proxy import ask, new_proxy, sign_up
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, api_key_params, now_ms, refusal, unique, user_params
 from tests.support.example_users import provider_by_claims, provider_by_token
@@ -56,17 +57,32 @@ WITH_A_PASSKEY: dict[str, Attack] = {
 }
 
 
-@pytest.mark.parametrize("padding", ["", "="])
+def respelled(text: str) -> str:
+    """Another text of the same bytes: the bits of the last character that no byte has are not zero."""
+    last = _ALPHABET.index(text[-1])
+    return text[:-1] + _ALPHABET[last ^ 1]
+
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: text,
+    "with padding": lambda text: f"{text}=",
+    "with other bits at the end": respelled,
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
 @pytest.mark.parametrize("attack", WITH_A_PASSKEY.values(), ids=WITH_A_PASSKEY)
 def test_the_credential_id_of_a_sibling_sub_organization_is_not_taken(
-    attack: Attack, padding: str, caller: Caller
+    attack: Attack, spelled: Callable[[str], str], caller: Caller
 ) -> None:
     """The attacker's own key under the owner's credential id: attestation `none` proves neither."""
     owner, attacker = new_sub_organization(caller), new_sub_organization(caller)
     passkey = SoftPasskey()
     owner.result("create_authenticators", {"userId": owner.user_id, "authenticators": [passkey.params()]})
     forged = SoftPasskey(credential_id=passkey.credential_id).params()
-    forged["attestation"]["credentialId"] += padding
+    forged["attestation"]["credentialId"] = spelled(forged["attestation"]["credentialId"])
     operation, parameters = attack(attacker, forged)
     response = attacker.submit(operation, parameters)
     assert response.status_code == 400, response.text
@@ -74,6 +90,27 @@ def test_the_credential_id_of_a_sibling_sub_organization_is_not_taken(
     body = owner.with_key(owner.key, organization_id=caller.organization_id).query_body()
     answer = owner.http.post("/public/v1/query/whoami", content=body, headers=passkey.stamp(body))
     assert answer.json()["organizationId"] == owner.organization_id
+
+
+def test_nobody_signs_up_with_anothers_credential(caller: Caller) -> None:
+    """Whom an authentication proxy signs up is not known to the parent, so it gives nobody another's key."""
+    owner, passkey = new_sub_organization(caller), SoftPasskey()
+    owner.result("create_authenticators", {"userId": owner.user_id, "authenticators": [passkey.params()]})
+    forged = SoftPasskey(credential_id=passkey.credential_id).params()
+    forged["attestation"]["credentialId"] = respelled(forged["attestation"]["credentialId"])
+    config_id = new_proxy(caller)
+    attacks: tuple[dict[str, Any], ...] = (
+        {"apiKeys": [api_key_params(owner.key.public_key)]},
+        {"apiKeys": [api_key_params(f"0x{owner.key.public_key.upper()}")]},
+        {"authenticators": [forged]},
+    )
+    for credentials in attacks:
+        for endpoint in ("signup", "signup_v2"):
+            response = ask(caller, config_id, endpoint, **sign_up(**credentials))
+            assert response.status_code == 400, response.text
+            assert response.json()["details"][0]["turnkeyErrorCode"] == "CREDENTIAL_CONFLICT"
+    by_parent = owner.with_key(owner.key, organization_id=caller.organization_id)
+    assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
 
 
 def test_a_parents_user_may_give_one_key_to_two_sub_organizations(caller: Caller) -> None:

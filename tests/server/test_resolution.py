@@ -227,7 +227,8 @@ def test_origins(
 
 
 STAMPS = ["X-Stamp", "X-Stamp-WebAuthn", "X-Stamp-Attested", "X-Session"]
-PAIRS = [(one, other) for i, one in enumerate(STAMPS) for other in STAMPS[i + 1 :]]
+PAIRS = [(one, other) for i, one in enumerate(STAMPS[:-1]) for other in STAMPS[i + 1 : -1]]
+"""Without X-Session: beside a stamp it is left unread (`test_attested_logins`)."""
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
@@ -245,9 +246,3 @@ def test_the_same_stamp_header_twice(header: str, caller: Caller) -> None:
     headers = [(header, stamp), (header.lower(), stamp)]
     status, message = refusal(caller.http.post("/public/v1/query/whoami", content=body, headers=headers))
     assert (status, "twice" in message) == (400, True)
-
-
-@pytest.mark.parametrize("header", ["X-Stamp-Attested", "X-Session"])
-def test_stamps_that_are_not_implemented(header: str, caller: Caller) -> None:
-    response = caller.http.post("/public/v1/query/whoami", content=caller.query_body(), headers={header: "x"})
-    assert (refusal(response)[0], header.lower() in response.text) == (501, True)

@@ -76,13 +76,21 @@ class RecordIds:
     activity_id: str
     fresh: Callable[[str], str] = field(default=_nothing, repr=False)
 
+    _kept: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def kept(self, kind: str) -> str:
+        """The id of one more record, the same each time."""
+        if kind not in self._kept:
+            self._kept[kind] = self.fresh(kind)
+        return self._kept[kind]
+
     def token(self, public_key: str) -> str:
         """An ID token of the holder's identity for a login by this key."""
         subject = self.fresh("subject")
         return ISSUER.token(now_ms() // 1000, sub=subject, nonce=nonce_of(public_key))
 
 
-_IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name != "fresh"}
+_IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name not in ("fresh", "_kept")}
 UNKNOWN_IDS = RecordIds(**_IDS)
 """Ids of nothing, for requests that are refused before anything is looked up."""
 

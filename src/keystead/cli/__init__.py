@@ -1,1 +1,1 @@
-"""What users type. Each module is one subject; none is imported by another room."""
+"""The command line. Each module is one subject; no other package imports them."""

@@ -22,7 +22,7 @@ def api_key() -> None:
 def generate(
     curve: Annotated[str, typer.Option(help="p256, secp256k1 or ed25519.")] = "p256",
 ) -> None:
-    """Make a key pair and print it as JSON. It is stored nowhere."""
+    """Make a key pair and print it as JSON. It is not stored."""
     curves = {"p256": ApiKeyCurve.P256, "secp256k1": ApiKeyCurve.SECP256K1, "ed25519": ApiKeyCurve.ED25519}
     if curve not in curves:
         raise typer.BadParameter(f"{curve}: expected {', '.join(curves)}", param_hint="--curve")

@@ -1,4 +1,4 @@
-"""What `keystead dev` prints when it is ready: everything a first request needs, ready to be pasted."""
+"""The output of `keystead dev` when it is ready: everything that a first request needs, ready to paste."""
 
 from __future__ import annotations
 

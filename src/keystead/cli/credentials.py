@@ -46,7 +46,7 @@ def write_credentials(path: Path, credentials: Credentials) -> None:
 
 
 def read_credentials(path: Path) -> Credentials:
-    """Raises Failure if the file is missing or is no credentials file."""
+    """Raises Failure if the file is missing or is not a credentials file."""
     try:
         return credentials_in(path)
     except UsageError as refused:
@@ -54,7 +54,8 @@ def read_credentials(path: Path) -> Credentials:
 
 
 def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
-    """The file given, else the variables if any is set, else the file that a variable names, else the usual one."""
+    """The given file, else the variables if any is set, else the file that a variable names, else the default
+    one."""
     if given is not None:
         return read_credentials(given)
     if any(environment.get(variable) for variable in ENVIRONMENT.values()):

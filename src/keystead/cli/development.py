@@ -44,6 +44,13 @@ def dev(
             help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}.",
         ),
     ] = "",
+    oidc_issuers: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYSTEAD_OIDC_ISSUERS",
+            help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
+        ),
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
@@ -60,7 +67,7 @@ def dev(
         if credentials.base_url != base_url:
             credentials = folder.with_base_url(credentials, base_url)
         logs.configure("warning")
-        settings = folder.settings(oidc_keys_file=oidc_keys_file, log_requests=not quiet)
+        settings = folder.settings(oidc_keys_file=oidc_keys_file, oidc_issuers=oidc_issuers, log_requests=not quiet)
 
         async def show_banner(service: Service) -> None:
             addresses = await _first_addresses(service, credentials.organization_id)

@@ -59,12 +59,13 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(self, *, oidc_keys_file: str = "", log_requests: bool = True) -> Settings:
+    def settings(self, *, oidc_keys_file: str = "", oidc_issuers: str = "", log_requests: bool = True) -> Settings:
         return Settings(
             database_url=self._database_url,
             mode="dev",
             master_key_file=str(self._master_key),
             oidc_keys_file=oidc_keys_file,
+            oidc_issuers=oidc_issuers,
             log_requests=log_requests,
         )
 
@@ -79,7 +80,7 @@ class DevelopmentFolder:
         if not self._credentials.exists():
             raise Failure(
                 f"{self._credentials} is missing, and its private key is stored nowhere else: "
-                f"restore it, or remove {self._path} to begin anew"
+                f"restore it, or remove {self._path} to start again"
             )
         credentials = read_credentials(self._credentials)
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:

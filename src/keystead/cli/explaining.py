@@ -22,7 +22,7 @@ FAILED_DENIAL = (
     "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
 )
 _FAILED_CLOSED = (
-    "WARNING  it failed, and denies: a value cannot be read, or the server is set to deny whatever fails"
+    "WARNING  it failed, and denies: a value cannot be read, or the server is set to deny on any failure"
 )
 _UNTOLD = (
     "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
@@ -42,10 +42,10 @@ _OF_ALLOW = frozenset(
 
 
 class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The outcome of one policy. `decides`: the decision rests on it. `note`: what became of the policy since.
+    """The outcome of one policy. `decides`: the decision follows from it. `note`: how the policy changed since.
 
-    `failed_closed`: it failed and denies all the same; None if that is not on record. `might_apply` is False if it
-    failed and the rest of its condition is false of this activity anyway.
+    `failed_closed`: it failed and denies nevertheless; None if that is not on record. `might_apply` is False if it
+    failed and the rest of its condition is false for this activity anyway.
     """
 
     policy_id: str
@@ -141,7 +141,7 @@ def headline(decision: ShownDecision) -> str:
 def policy_lines(decision: ShownDecision) -> Iterator[str]:
     """A line for each policy, and one more for each DENY policy that failed. Those that decide are marked."""
     if not decision.policies:
-        yield "no policy was looked at"
+        yield "no policy was evaluated"
         return
     rows = [(_name(each), _short(each.effect or "?"), _short(each.outcome)) for each in decision.policies]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -174,7 +174,7 @@ def _why(shown: ShownPolicy) -> str:
         case EvaluationOutcome.REQUIRES_AUTHENTICATORS:
             return "applies, and waits for proofs that an MFA policy asks for"
         case EvaluationOutcome.REJECTED:
-            return "could have allowed it, had nobody rejected it"
+            return "could have allowed it without the rejection"
         case EvaluationOutcome.TIME_INACTIVE:
             return "would apply at another time: its time is false"
         case EvaluationOutcome.ERROR:

@@ -1,4 +1,4 @@
-"""How a command that fails tells its user why: in one line on standard error."""
+"""The error of a command that fails: one line on standard error."""
 
 from __future__ import annotations
 

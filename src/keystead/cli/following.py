@@ -1,6 +1,7 @@
-"""`keystead activities --follow`: every activity that is new or has changed, as long as nobody stops it.
+"""`keystead activities --follow`: every activity that is new or has changed, until it is stopped.
 
-Here: what to ask at each look, and what of the answers is news. Not here: the list without --follow (`tables`).
+Here: the queries of each poll, and which of their activities are new. Not here: the list without --follow
+(`tables`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from keystead.client.errors import (
 
 PAGE = 100
 OPEN_PAGES_MAX = 2
-"""Of the activities that wait, only the newest are looked at each time: this many pages of them."""
+"""Of the activities that wait, each poll reads only the newest: so many pages of them."""
 OVERLAP_MS = 10_000
-"""An id is made before its activity is committed, so one may turn up below a newer one: look back this far."""
+"""An id is made before its activity is committed, so it may appear below a newer one: polls look back so far."""
 
 _OPEN = [status.value for status in ActivityStatus if status not in FINAL_STATUSES]
 _PASSING = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
@@ -34,9 +35,9 @@ Ask = Callable[[str, Mapping[str, Any]], Record]
 
 
 def follow(client: Client, limit: int, interval_s: float, show: Callable[[Record], None]) -> None:
-    """Show the newest activities, then whatever comes, until Ctrl-C. A server that is away is waited for.
+    """Show the newest activities, then each new or changed one, until Ctrl-C. Waits for a server that is away.
 
-    Raises KeysteadError if the first look fails, or a later one for a reason that does not pass.
+    Raises KeysteadError if the first poll fails, or a later one with an error that is not temporary.
     """
     feed = Feed(client.request)
     try:
@@ -66,8 +67,8 @@ def _note(text: str) -> None:
 
 
 class Feed:
-    """What is known of an organization's activities; each look tells what is news. A look that fails forgets
-    nothing and changes nothing."""
+    """The known activities of an organization; each poll returns those that are new. A poll that fails changes
+    nothing."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -84,12 +85,12 @@ class Feed:
         return newest[::-1]
 
     def look(self) -> list[Record]:
-        """The activities that are new or changed since the last look, in the order of their changes."""
+        """The activities that are new or changed since the last poll, in the order of their changes."""
         found = {activity["id"]: activity for activity in self._newer()}
         waiting, oldest = self._waiting()
         for activity in waiting:
             found.setdefault(activity["id"], activity)
-        # What waited and is not among those that wait: it came to its end, or is beyond the last page.
+        # It waited, and is no longer among those that wait: it is final, or beyond the last page.
         for activity_id in sorted(self._open - found.keys()):
             if activity_id >= oldest and (ended := self._one(activity_id)) is not None:
                 found[activity_id] = ended
@@ -99,7 +100,7 @@ class Feed:
 
     def _is_news(self, activity: Record) -> bool:
         known = self._known.get(activity["id"])
-        # One below the cursor that is not known has long waited, beyond the pages that were looked at.
+        # An unknown one below the cursor has waited for long, beyond the pages that were read.
         return activity["id"] > self._cursor if known is None else known != _mark(activity)
 
     def _learn(self, activities: list[Record]) -> None:
@@ -109,14 +110,14 @@ class Feed:
             (self._open.add if activity["status"] in _OPEN else self._open.discard)(activity_id)
         if not self._known:
             return
-        # The cursor is the newest activity that is so old that none can still turn up below it.
+        # The cursor is the newest activity that is so old that none can still appear below it.
         settled_ms = _made_at_ms(max(self._known)) - OVERLAP_MS
         self._cursor = max([self._cursor, *(each for each in self._known if _made_at_ms(each) <= settled_ms)])
         for activity_id in [each for each in self._known if each < self._cursor and each not in self._open]:
             del self._known[activity_id]
 
     def _newer(self) -> Iterator[Record]:
-        """Those beyond the cursor; all there are, if there is none yet."""
+        """The activities beyond the cursor; all activities, if there is no cursor yet."""
         cursor = self._cursor
         beyond = "before" if cursor else "after"
         while True:
@@ -153,7 +154,7 @@ class Feed:
 
 
 def _mark(activity: Record) -> str:
-    """What changes when an activity does."""
+    """A value that changes whenever the activity changes."""
     return f"{activity['status']} {activity['updatedAt']} {len(activity['votes'])}"
 
 

@@ -33,9 +33,7 @@ def new_master(
         made = create_master_key(parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
     except MasterKeyError as refused:
         raise Failure(str(refused)) from None
-    print(
-        f"Master key {made.key_id}: {place}. Without it nothing that it seals can be opened: keep a copy elsewhere."
-    )
+    print(f"Master key {made.key_id}: {place}. Without it every key that it seals is lost: keep a copy elsewhere.")
 
 
 def rotate(
@@ -43,7 +41,7 @@ def rotate(
     master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],
     new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
 ) -> None:
-    """Seal everything anew under a new master key, while servers with both keys run.
+    """Seal everything again under a new master key, while servers with both keys run.
 
     Restart every server with both keys first. Can be stopped and run again.
     keep_memory_private()
@@ -57,7 +55,7 @@ def rotate(
     except ServiceError as refused:
         raise Failure(refused.message) from None
     others = progress.installation_values
-    print(f"{progress.resealed} of {progress.seen} data keys and {others} other values sealed anew.")
+    print(f"{progress.resealed} of {progress.seen} data keys and {others} other values sealed again.")
     print(
         f"Everything is under master key {new.key_id}. Restart the servers with it alone, then retire {old.key_id}."
     )
@@ -74,4 +72,4 @@ async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
 
 
 def _report(progress: Progress) -> None:
-    print(f"{progress.seen} organizations seen, {progress.resealed} data keys sealed anew", file=sys.stderr)
+    print(f"{progress.seen} organizations seen, {progress.resealed} data keys sealed again", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""`keystead migrate`: a database's tables are brought to this version, or it is said what they need.
+"""`keystead migrate`: migrates a database's tables to this version, or says whether they need it.
 
-Here: flags and what is printed. Not here: the migrations (`storage.migrations`), running them (`storage.schema`).
+Here: flags and the output. Not here: the migrations (`storage.migrations`), running them (`storage.schema`).
 """
 
 from __future__ import annotations

@@ -265,8 +265,7 @@ def lint(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what the authors of policies should know: which policies never apply, deny nothing, or can be passed
-    by.
+    """Print warnings about policies: those that never apply, deny nothing, or can be bypassed.
 
     Without a path, the policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is
     one, 2 if a file is malformed.

@@ -30,7 +30,7 @@ def calling(credentials: Path | None) -> Iterator[Client]:
             yield client
     except PermissionDenied as denied:
         judged = next((detail["activityId"] for detail in denied.details if "activityId" in detail), None)
-        hint = f"; `keystead policy explain {judged}` says which policies were looked at" if judged else ""
+        hint = f"; `keystead policy explain {judged}` says which policies were evaluated" if judged else ""
         raise Failure(f"{denied}{hint}") from denied
     except KeysteadError as failed:
         raise Failure(str(failed)) from failed

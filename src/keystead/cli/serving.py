@@ -1,6 +1,6 @@
-"""`keystead serve`: an installation that `init` made is served.
+"""`keystead serve`: serves an installation that `init` made.
 
-Here: flags, their environment variables, in which order things start. Not here: serving (`server.run`,
+Here: flags, their environment variables, the order of the start. Not here: serving (`server.run`,
 `server.workers`), the process of the signer (`signer.supervision`).
 """
 
@@ -42,7 +42,7 @@ def serve(
         "workers": workers,
         "log_level": log_level,
     }
-    # The worker processes read their settings from the environment, so what the flags say goes there too.
+    # The worker processes read their settings from the environment, so the values of flags are put there too.
     os.environ.update(
         {PREFIX + name.upper(): str(value) for name, value in given.items() if value not in ("", None)}
     )
@@ -58,7 +58,7 @@ def serve(
 
 
 def _serve(settings: Settings, signer: SignerProcess) -> None:
-    # Loading the server takes as long as the signer's start: the two go side by side.
+    # Loading the server takes as long as the signer's start, so both are done at the same time.
     from keystead.server import logs
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.opening import NotReady
@@ -69,7 +69,7 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     check_workers(settings)
     signer.wait_until_ready()
     try:
-        # This process has its environment for as long as it lives: with a secret in it, it serves nobody itself.
+        # A process cannot erase its environment: with a secret in it, this process serves no requests itself.
         if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
             check(settings, signer.connector)
             serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)

@@ -19,7 +19,7 @@ from keystead.cli.texts import kind, moment, printable, status
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 PIPED_WIDTH = 500
-"""Columns where the output is no terminal: another program wants whole lines."""
+"""Columns if the output is not a terminal: another program expects whole lines."""
 
 Record = dict[str, Any]
 Columns = dict[str, Callable[[Record], str]]
@@ -68,7 +68,7 @@ def activities(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Then print what is new or changes, until Ctrl-C.")
     ] = False,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks of --follow.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls of --follow.")] = 1.0,
 ) -> None:
     """List the newest activities; with --follow, oldest first and one a line."""
     with calling(credentials) as client:

@@ -1,4 +1,4 @@
-"""Text on a terminal: what other people wrote made safe to print, moments and wire words made short."""
+"""Text on a terminal: other people's text made safe to print, short forms of moments and words of the wire."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """Names are other people's text: nothing in them may steer the terminal."""
+    """The text without control characters: names are other people's text and must not control the terminal."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 

@@ -22,7 +22,7 @@ from keystead.client.client import Client
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 
 Target = Annotated[
-    str, typer.Argument(metavar="FINGERPRINT", help="Of the activity: sha256:…; its id will do as well.")
+    str, typer.Argument(metavar="FINGERPRINT", help="Fingerprint of the activity (sha256:…), or its id.")
 ]
 
 

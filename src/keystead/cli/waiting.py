@@ -1,7 +1,7 @@
 """What an open activity waits for: whose approvals would count, who has a proof to give.
 
-Here: sentences from what the server tells. Whether a consensus counts a user is asked of its text, as a decision
-asks. Not here: the votes (`votes`).
+Here: sentences from the server's answers. The text of a consensus is compiled here to find the users that it
+counts. Not here: the votes (`votes`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def waits_for(client: Client, activity: dict[str, Any]) -> list[str]:
         if activity["status"] == ActivityStatus.CONSENSUS_NEEDED:
             return list(_approvals(client, activity, rules_of(client)))
     except ApiError:
-        # The vote is cast; what is said beyond it is a courtesy.
+        # The vote was accepted; an error here must not hide that.
         pass
     return []
 

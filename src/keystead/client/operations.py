@@ -200,7 +200,7 @@ class Operations(Calls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service.
+        """Always not found: this service does not run on attested hardware.
 
         `ephemeral_key`: an app proof's public key, 130 bytes in hex.
         """
@@ -351,7 +351,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        """The decisions on an activity, vote by vote; also on a denied submission."""
         return self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -580,7 +580,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
         return self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -854,7 +854,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateMfaPolicySubmitted:
-        """Record which further proofs a user's activities shall need.
+        """Add an MFA policy: which further proofs a user's activities need.
 
         `order`: the policy of the lowest order whose condition holds is the one enforced.
         """
@@ -970,7 +970,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeyTagSubmitted:
-        """Make a tag and put it on private keys."""
+        """Create a tag and give it to private keys."""
         return self._submit(
             shapes.CreatePrivateKeyTagSubmitted,
             organization_id,
@@ -1143,7 +1143,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateUserTagSubmitted:
-        """Make a tag and put it on users."""
+        """Create a tag and give it to users."""
         return self._submit(
             shapes.CreateUserTagSubmitted,
             organization_id,
@@ -1370,7 +1370,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+        """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
         return self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -1388,7 +1388,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeysSubmitted:
-        """Delete private keys, all or none: they go for good.
+        """Delete private keys, all or none. They cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -1426,7 +1426,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteSubOrganizationSubmitted:
-        """Delete the sub-organization that this is submitted in, with everything it holds.
+        """Delete the sub-organization in which this is submitted, with everything in it.
 
         Without `delete_without_export`, every wallet must have been exported.
         """
@@ -1446,7 +1446,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+        """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
         return self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -1503,7 +1503,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteWalletsSubmitted:
-        """Delete wallets, all or none: their mnemonics and accounts go for good.
+        """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -1595,7 +1595,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportPrivateKeySubmitted:
-        """Take a private key out, sealed to the target key."""
+        """Export a private key, sealed to the target key."""
         return self._submit(
             shapes.ExportPrivateKeySubmitted,
             organization_id,
@@ -1615,7 +1615,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletSubmitted:
-        """Take a wallet's mnemonic out, sealed to the target key.
+        """Export a wallet's mnemonic, sealed to the target key.
 
         `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
         """
@@ -1638,7 +1638,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletAccountSubmitted:
-        """Take the private key of a wallet account out, sealed to the target key."""
+        """Export the private key of a wallet account, sealed to the target key."""
         return self._submit(
             shapes.ExportWalletAccountSubmitted,
             organization_id,
@@ -1660,7 +1660,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ImportPrivateKeySubmitted:
-        """Keep the private key that the caller sealed to an import target."""
+        """Store the private key that the caller sealed to an import target."""
         return self._submit(
             shapes.ImportPrivateKeySubmitted,
             organization_id,
@@ -1704,7 +1704,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportPrivateKeySubmitted:
-        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
         return self._submit(
             shapes.InitImportPrivateKeySubmitted,
             organization_id,
@@ -1721,7 +1721,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportWalletSubmitted:
-        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
         return self._submit(
             shapes.InitImportWalletSubmitted,
             organization_id,
@@ -1987,7 +1987,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while a user could log in by it alone."""
+        """Remove a feature. Refused while it is the only way for some user to log in."""
         return self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -2260,7 +2260,7 @@ class Operations(Calls):
     ) -> shapes.UpdatePolicySubmitted:
         """Change a policy.
 
-        What is absent stays; an empty expression is taken away.
+        Absent fields stay unchanged; an empty expression removes the clause.
         """
         return self._submit(
             shapes.UpdatePolicySubmitted,
@@ -2287,7 +2287,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdatePrivateKeyTagSubmitted:
-        """Rename a tag, put it on private keys, take it off private keys."""
+        """Rename a tag, give it to private keys, take it from private keys."""
         return self._submit(
             shapes.UpdatePrivateKeyTagSubmitted,
             organization_id,
@@ -2332,7 +2332,8 @@ class Operations(Calls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
+        one.
         """
         return self._submit(
             shapes.UpdateUserSubmitted,
@@ -2358,7 +2359,7 @@ class Operations(Calls):
     ) -> shapes.UpdateUserEmailSubmitted:
         """Change or remove a user's e-mail address; with a verification token it is verified.
 
-        An empty address takes the address away.
+        An empty address removes the address.
         """
         return self._submit(
             shapes.UpdateUserEmailSubmitted,
@@ -2401,7 +2402,7 @@ class Operations(Calls):
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
         """Change or remove a user's phone number; with a verification token it is verified.
 
-        An empty number takes the number away.
+        An empty number removes the number.
         """
         return self._submit(
             shapes.UpdateUserPhoneNumberSubmitted,
@@ -2424,7 +2425,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserTagSubmitted:
-        """Rename a tag, put it on users, take it off users."""
+        """Rename a tag, give it to users, take it from users."""
         return self._submit(
             shapes.UpdateUserTagSubmitted,
             organization_id,
@@ -2607,7 +2608,7 @@ class AsyncOperations(AsyncCalls):
         ephemeral_key: str,
         organization_id: str | None = None,
     ) -> shapes.GetBootProofResponse:
-        """Always not found: no attested hardware runs this service.
+        """Always not found: this service does not run on attested hardware.
 
         `ephemeral_key`: an app proof's public key, 130 bytes in hex.
         """
@@ -2758,7 +2759,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """What the rules said of an activity, vote by vote; of a denied submission too."""
+        """The decisions on an activity, vote by vote; also on a denied submission."""
         return await self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -2987,7 +2988,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
         return await self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -3261,7 +3262,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateMfaPolicySubmitted:
-        """Record which further proofs a user's activities shall need.
+        """Add an MFA policy: which further proofs a user's activities need.
 
         `order`: the policy of the lowest order whose condition holds is the one enforced.
         """
@@ -3377,7 +3378,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeyTagSubmitted:
-        """Make a tag and put it on private keys."""
+        """Create a tag and give it to private keys."""
         return await self._submit(
             shapes.CreatePrivateKeyTagSubmitted,
             organization_id,
@@ -3550,7 +3551,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateUserTagSubmitted:
-        """Make a tag and put it on users."""
+        """Create a tag and give it to users."""
         return await self._submit(
             shapes.CreateUserTagSubmitted,
             organization_id,
@@ -3777,7 +3778,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeyTagsSubmitted:
-        """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+        """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
         return await self._submit(
             shapes.DeletePrivateKeyTagsSubmitted,
             organization_id,
@@ -3795,7 +3796,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeletePrivateKeysSubmitted:
-        """Delete private keys, all or none: they go for good.
+        """Delete private keys, all or none. They cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -3833,7 +3834,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteSubOrganizationSubmitted:
-        """Delete the sub-organization that this is submitted in, with everything it holds.
+        """Delete the sub-organization in which this is submitted, with everything in it.
 
         Without `delete_without_export`, every wallet must have been exported.
         """
@@ -3853,7 +3854,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUserTagsSubmitted:
-        """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+        """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
         return await self._submit(
             shapes.DeleteUserTagsSubmitted,
             organization_id,
@@ -3910,7 +3911,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteWalletsSubmitted:
-        """Delete wallets, all or none: their mnemonics and accounts go for good.
+        """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
         Without `delete_without_export`, each of them must have been exported.
         """
@@ -4002,7 +4003,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportPrivateKeySubmitted:
-        """Take a private key out, sealed to the target key."""
+        """Export a private key, sealed to the target key."""
         return await self._submit(
             shapes.ExportPrivateKeySubmitted,
             organization_id,
@@ -4022,7 +4023,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletSubmitted:
-        """Take a wallet's mnemonic out, sealed to the target key.
+        """Export a wallet's mnemonic, sealed to the target key.
 
         `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
         """
@@ -4045,7 +4046,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ExportWalletAccountSubmitted:
-        """Take the private key of a wallet account out, sealed to the target key."""
+        """Export the private key of a wallet account, sealed to the target key."""
         return await self._submit(
             shapes.ExportWalletAccountSubmitted,
             organization_id,
@@ -4067,7 +4068,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ImportPrivateKeySubmitted:
-        """Keep the private key that the caller sealed to an import target."""
+        """Store the private key that the caller sealed to an import target."""
         return await self._submit(
             shapes.ImportPrivateKeySubmitted,
             organization_id,
@@ -4111,7 +4112,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportPrivateKeySubmitted:
-        """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+        """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
         return await self._submit(
             shapes.InitImportPrivateKeySubmitted,
             organization_id,
@@ -4128,7 +4129,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitImportWalletSubmitted:
-        """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+        """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
         return await self._submit(
             shapes.InitImportWalletSubmitted,
             organization_id,
@@ -4394,7 +4395,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while a user could log in by it alone."""
+        """Remove a feature. Refused while it is the only way for some user to log in."""
         return await self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -4667,7 +4668,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdatePolicySubmitted:
         """Change a policy.
 
-        What is absent stays; an empty expression is taken away.
+        Absent fields stay unchanged; an empty expression removes the clause.
         """
         return await self._submit(
             shapes.UpdatePolicySubmitted,
@@ -4694,7 +4695,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdatePrivateKeyTagSubmitted:
-        """Rename a tag, put it on private keys, take it off private keys."""
+        """Rename a tag, give it to private keys, take it from private keys."""
         return await self._submit(
             shapes.UpdatePrivateKeyTagSubmitted,
             organization_id,
@@ -4739,7 +4740,8 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        What is absent stays; an empty list of tags stays too, since a published client always sends one.
+        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
+        one.
         """
         return await self._submit(
             shapes.UpdateUserSubmitted,
@@ -4765,7 +4767,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserEmailSubmitted:
         """Change or remove a user's e-mail address; with a verification token it is verified.
 
-        An empty address takes the address away.
+        An empty address removes the address.
         """
         return await self._submit(
             shapes.UpdateUserEmailSubmitted,
@@ -4808,7 +4810,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
         """Change or remove a user's phone number; with a verification token it is verified.
 
-        An empty number takes the number away.
+        An empty number removes the number.
         """
         return await self._submit(
             shapes.UpdateUserPhoneNumberSubmitted,
@@ -4831,7 +4833,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserTagSubmitted:
-        """Rename a tag, put it on users, take it off users."""
+        """Rename a tag, give it to users, take it from users."""
         return await self._submit(
             shapes.UpdateUserTagSubmitted,
             organization_id,

@@ -359,7 +359,7 @@ __all__ = [
 
 
 class ActivePolicyStatus(Wire, frozen=True):
-    """`time_expr` and `error` are absent where a policy has no time window, and where it could be evaluated."""
+    """`time_expr` is absent if the policy has no time window, `error` if it could be evaluated."""
 
     organization_id: str
     policy_id: str
@@ -1191,7 +1191,7 @@ class CreateInvitationsSubmitted(Submitted[CreateInvitationsResult]):
 
 
 class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
-    """Record which further proofs a user's activities shall need."""
+    """Add an MFA policy: which further proofs a user's activities need."""
 
     operation = "create_mfa_policy"
     activity_type = "ACTIVITY_TYPE_CREATE_MFA_POLICY"
@@ -1256,7 +1256,7 @@ class CreatePolicySubmitted(Submitted[CreatePolicyResult]):
 
 
 class CreatePrivateKeyTagSubmitted(Submitted[CreatePrivateKeyTagResult]):
-    """Make a tag and put it on private keys."""
+    """Create a tag and give it to private keys."""
 
     operation = "create_private_key_tag"
     activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG"
@@ -1399,7 +1399,7 @@ class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV8]):
 
 
 class CreateUserTagSubmitted(Submitted[CreateUserTagResult]):
-    """Make a tag and put it on users."""
+    """Create a tag and give it to users."""
 
     operation = "create_user_tag"
     activity_type = "ACTIVITY_TYPE_CREATE_USER_TAG"
@@ -1563,7 +1563,7 @@ class DeletePolicySubmitted(Submitted[DeletePolicyResult]):
 
 
 class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
-    """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+    """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
 
     operation = "delete_private_key_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS"
@@ -1580,7 +1580,7 @@ class DeletePrivateKeyTagsSubmitted(Submitted[DeletePrivateKeyTagsResult]):
 
 
 class DeletePrivateKeysSubmitted(Submitted[DeletePrivateKeysResult]):
-    """Delete private keys, all or none: they go for good."""
+    """Delete private keys, all or none. They cannot be recovered."""
 
     operation = "delete_private_keys"
     activity_type = "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS"
@@ -1606,7 +1606,7 @@ class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfa
 
 
 class DeleteSubOrganizationSubmitted(Submitted[DeleteSubOrganizationResult]):
-    """Delete the sub-organization that this is submitted in, with everything it holds."""
+    """Delete the sub-organization in which this is submitted, with everything in it."""
 
     operation = "delete_sub_organization"
     activity_type = "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION"
@@ -1619,7 +1619,7 @@ class DeleteSubOrganizationSubmitted(Submitted[DeleteSubOrganizationResult]):
 
 
 class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
-    """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+    """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
 
     operation = "delete_user_tags"
     activity_type = "ACTIVITY_TYPE_DELETE_USER_TAGS"
@@ -1662,7 +1662,7 @@ class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
 
 
 class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
-    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+    """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
 
     operation = "delete_wallets"
     activity_type = "ACTIVITY_TYPE_DELETE_WALLETS"
@@ -1714,7 +1714,7 @@ class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
 
 
 class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
-    """Take a private key out, sealed to the target key."""
+    """Export a private key, sealed to the target key."""
 
     operation = "export_private_key"
     activity_type = "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY"
@@ -1731,7 +1731,7 @@ class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
 
 
 class ExportWalletSubmitted(Submitted[ExportWalletResult]):
-    """Take a wallet's mnemonic out, sealed to the target key."""
+    """Export a wallet's mnemonic, sealed to the target key."""
 
     operation = "export_wallet"
     activity_type = "ACTIVITY_TYPE_EXPORT_WALLET"
@@ -1748,7 +1748,7 @@ class ExportWalletSubmitted(Submitted[ExportWalletResult]):
 
 
 class ExportWalletAccountSubmitted(Submitted[ExportWalletAccountResult]):
-    """Take the private key of a wallet account out, sealed to the target key."""
+    """Export the private key of a wallet account, sealed to the target key."""
 
     operation = "export_wallet_account"
     activity_type = "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT"
@@ -1765,7 +1765,7 @@ class ExportWalletAccountSubmitted(Submitted[ExportWalletAccountResult]):
 
 
 class ImportPrivateKeySubmitted(Submitted[ImportPrivateKeyResult]):
-    """Keep the private key that the caller sealed to an import target."""
+    """Store the private key that the caller sealed to an import target."""
 
     operation = "import_private_key"
     activity_type = "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY"
@@ -1799,7 +1799,7 @@ class ImportWalletSubmitted(Submitted[ImportWalletResult]):
 
 
 class InitImportPrivateKeySubmitted(Submitted[InitImportPrivateKeyResult]):
-    """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+    """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
 
     operation = "init_import_private_key"
     activity_type = "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY"
@@ -1812,7 +1812,7 @@ class InitImportPrivateKeySubmitted(Submitted[InitImportPrivateKeyResult]):
 
 
 class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
-    """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+    """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
 
     operation = "init_import_wallet"
     activity_type = "ACTIVITY_TYPE_INIT_IMPORT_WALLET"
@@ -1945,7 +1945,7 @@ class RejectActivitySubmitted(Submitted[RejectActivityResult]):
 
 
 class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
-    """Remove a feature. Refused while a user could log in by it alone."""
+    """Remove a feature. Refused while it is the only way for some user to log in."""
 
     operation = "remove_organization_feature"
     activity_type = "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE"
@@ -2100,7 +2100,7 @@ class UpdatePolicySubmitted(Submitted[UpdatePolicyResultV2]):
 
 
 class UpdatePrivateKeyTagSubmitted(Submitted[UpdatePrivateKeyTagResult]):
-    """Rename a tag, put it on private keys, take it off private keys."""
+    """Rename a tag, give it to private keys, take it from private keys."""
 
     operation = "update_private_key_tag"
     activity_type = "ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG"
@@ -2174,7 +2174,7 @@ class UpdateUserPhoneNumberSubmitted(Submitted[UpdateUserPhoneNumberResult]):
 
 
 class UpdateUserTagSubmitted(Submitted[UpdateUserTagResult]):
-    """Rename a tag, put it on users, take it off users."""
+    """Rename a tag, give it to users, take it from users."""
 
     operation = "update_user_tag"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_TAG"

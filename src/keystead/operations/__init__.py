@@ -1,4 +1,4 @@
-"""Every endpoint, one module per subject. Importing this room fills the catalogue."""
+"""Every operation, one module per subject. Importing this package fills the catalogue."""
 
 from keystead.operations import (
     active_policies,

@@ -16,7 +16,7 @@ from keystead.policies.request import time_values
 
 
 class ActivePolicyStatus(Wire, frozen=True):
-    """`time_expr` and `error` are absent where a policy has no time window, and where it could be evaluated."""
+    """`time_expr` is absent if the policy has no time window, `error` if it could be evaluated."""
 
     organization_id: str
     policy_id: str

@@ -109,7 +109,7 @@ class _Shapes:
     """The structs and enumerations in the signatures, envelopes aside: those to import, those to write in order."""
 
     def __init__(self) -> None:
-        self.imported: dict[str, set[str]] = {room.__name__: set() for room in (enums, parameters, records)}
+        self.imported: dict[str, set[str]] = {module.__name__: set() for module in (enums, parameters, records)}
         self.written: dict[str, type[msgspec.Struct]] = {}
         self._modules: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""Accounts to derive: what is checked of them before any key is made, and their records afterwards.
+"""Accounts to derive: the checks before any key is made, and their records afterwards.
 
 Not here: the operations that derive (`wallets`, `wallet_accounts`), the derivation (`keys`).
 """

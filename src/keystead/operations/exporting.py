@@ -62,7 +62,7 @@ def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: S
 async def export_wallet(
     execution: ExecutionWith[Sealed], intent: ExportWalletIntent
 ) -> Outcome[ExportWalletResult]:
-    """Take a wallet's mnemonic out, sealed to the target key."""
+    """Export a wallet's mnemonic, sealed to the target key."""
     organization = execution.organization
     wallet = wallet_named(organization, intent.wallet_id)
     bundle = await execution.signer.export_wallet(
@@ -121,7 +121,7 @@ def _account_keywords(
 async def export_wallet_account(
     execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
 ) -> Outcome[ExportWalletAccountResult]:
-    """Take the private key of a wallet account out, sealed to the target key."""
+    """Export the private key of a wallet account, sealed to the target key."""
     organization, found = execution.organization, execution.context
     account = found.stored.account
     bundle = await execution.signer.export_key(
@@ -167,7 +167,7 @@ def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyInt
 async def export_private_key(
     execution: ExecutionWith[Sealed], intent: ExportPrivateKeyIntent
 ) -> Outcome[ExportPrivateKeyResult]:
-    """Take a private key out, sealed to the target key."""
+    """Export a private key, sealed to the target key."""
     organization = execution.organization
     private_key = private_key_named(organization, intent.private_key_id)
     bundle = await execution.signer.export_key(

@@ -1,4 +1,4 @@
-"""Importing wallets and private keys: the key to encrypt one to, and the import of what was encrypted to it."""
+"""Importing wallets and private keys: the key to encrypt them to, and the import of the encrypted message."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Own(Protocol):
 
 
 def by_oneself(submitter_id: str, intent: _Own) -> None:
-    """A rule that no policy overrides: a user imports in the own name only."""
+    """A rule that no policy overrides: users import for themselves only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -67,7 +67,7 @@ def by_oneself(submitter_id: str, intent: _Own) -> None:
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> Outcome[InitImportWalletResult]:
-    """Begin the import of a wallet: get a key to seal its mnemonic to, good for one import within an hour."""
+    """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
     import_bundle, changes = await _begun(execution, ImportKind.WALLET, intent.user_id)
     return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
@@ -76,7 +76,7 @@ async def init_import_wallet(
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> Outcome[InitImportPrivateKeyResult]:
-    """Begin the import of a private key: get a key to seal it to, good for one import within an hour."""
+    """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
     import_bundle, changes = await _begun(execution, ImportKind.PRIVATE_KEY, intent.user_id)
     return Outcome(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
 
@@ -152,7 +152,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> Outcome[ImportPrivateKeyResult]:
-    """Keep the private key that the caller sealed to an import target."""
+    """Store the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_limit(1, execution.limits)
     taken = organization.private_keys.labels()

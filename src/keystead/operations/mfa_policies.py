@@ -50,7 +50,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
 def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
-    """Record which further proofs a user's activities shall need."""
+    """Add an MFA policy: which further proofs a user's activities need."""
     user = user_named(execution.organization, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)

@@ -1,4 +1,4 @@
-"""OAuth identities: attaching them to a user, detaching and reading them."""
+"""OAuth identities: attaching them to a user, removing and reading them."""
 
 from __future__ import annotations
 

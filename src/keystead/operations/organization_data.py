@@ -1,6 +1,6 @@
-"""The whole organization in one answer, as get_organization gives it to clients that show an overview.
+"""The whole organization in one answer: get_organization, for clients that show an overview.
 
-Not here: the lists of one kind each, which stand with their subjects.
+Not here: the lists of one kind each, which are in the modules of their subjects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the root quorum alone changes: the organization's name, its features, the quorum itself."""
+"""Settings that only the root quorum changes: the organization's name, its features, the quorum itself."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
 ) -> Outcome[RemoveOrganizationFeatureResult]:
-    """Remove a feature. Refused while a user could log in by it alone."""
+    """Remove a feature. Refused while it is the only way for some user to log in."""
     organization = execution.organization
     if intent.name.value not in organization.profile.features:
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")

@@ -1,4 +1,4 @@
-"""What a caller's `paginationOptions` ask for."""
+"""The page that a caller's `paginationOptions` name."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ async def _check(policies: Sequence[Policy], others: Iterable[Policy], limits: L
 
 
 class UpdatePolicyIntentV2(RequestStruct, frozen=True):
-    """What is absent stays; an empty expression is taken away."""
+    """Absent fields stay unchanged; an empty expression removes the clause."""
 
     policy_id: Uuid
     policy_name: Label | None = None

@@ -38,7 +38,7 @@ class ListPolicyWarningsResponse(Wire, frozen=True):
 
 @query(of_version=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
-    """Warnings about policies: those that never apply, deny nothing, or can be passed by."""
+    """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
     found = await warnings_of(reading.organization, reading.open_activities.environment.rules)
     return ListPolicyWarningsResponse(
         policy_warnings=tuple(

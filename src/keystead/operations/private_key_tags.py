@@ -30,7 +30,7 @@ class CreatePrivateKeyTagResult(Wire, frozen=True):
 def create_private_key_tag(
     execution: Execution, intent: CreatePrivateKeyTagIntent
 ) -> Outcome[CreatePrivateKeyTagResult]:
-    """Make a tag and put it on private keys."""
+    """Create a tag and give it to private keys."""
     tag, private_key_ids, changes = created_tag(
         execution, PRIVATE_KEYS, intent.private_key_tag_name, "parameters.privateKeyTagName", intent.private_key_ids
     )
@@ -55,7 +55,7 @@ class UpdatePrivateKeyTagResult(Wire, frozen=True):
 def update_private_key_tag(
     execution: Execution, intent: UpdatePrivateKeyTagIntent
 ) -> Outcome[UpdatePrivateKeyTagResult]:
-    """Rename a tag, put it on private keys, take it off private keys."""
+    """Rename a tag, give it to private keys, take it from private keys."""
     changes = updated_tag(
         execution,
         PRIVATE_KEYS,
@@ -82,7 +82,7 @@ class DeletePrivateKeyTagsResult(Wire, frozen=True):
 def delete_private_key_tags(
     execution: Execution, intent: DeletePrivateKeyTagsIntent
 ) -> Outcome[DeletePrivateKeyTagsResult]:
-    """Delete tags and take them off their keys. A policy that names one no longer matches a key by it."""
+    """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
     tag_ids, private_key_ids, changes = deleted_tags(execution, PRIVATE_KEYS, intent.private_key_tag_ids)
     return Outcome(
         result=DeletePrivateKeyTagsResult(private_key_tag_ids=tag_ids, private_key_ids=private_key_ids),

@@ -111,7 +111,7 @@ async def create_private_keys(
 
 
 class _Shape(Protocol):
-    """What the intents of making and of importing a private key have in common."""
+    """The fields that the intents of creating and of importing a private key share."""
 
     @property
     def curve(self) -> Curve: ...
@@ -172,7 +172,7 @@ class DeletePrivateKeysResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEYS")
 def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -> Outcome[DeletePrivateKeysResult]:
-    """Delete private keys, all or none: they go for good."""
+    """Delete private keys, all or none. They cannot be recovered."""
     organization = execution.organization
     keys = [private_key_named(organization, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
     check_exported(

@@ -1,6 +1,7 @@
-"""Keys as the signer takes them: sealed, and with the public key that they must turn out to have.
+"""Keys in the form for the signer: sealed, and with the public key that they must have.
 
-Here: reading the sealed half while source. Not here: which key is meant (`signing_keys`, the operations).
+Here: reading the sealed half, when context is loaded. Not here: which key is meant (`signing_keys`, the
+operations).
 """
 
 from __future__ import annotations

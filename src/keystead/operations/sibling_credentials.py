@@ -1,6 +1,6 @@
 """Which of the credentials in a request another sub-organization of the same parent holds.
 
-Here: the look-up before an operation that registers credentials. Not here: the rule about what it finds
+Here: the look-up before an operation that registers credentials. Not here: the rule about its result
 (`organizations.credentials.check_not_held_by_siblings`).
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
 from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
 from keystead.organizations.lookups import LookupKind
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ContextReads, ContextSource
 
 HeldBySiblings = frozenset[str]
 """Public keys and credential ids that another sub-organization of the same parent holds."""
@@ -27,6 +27,27 @@ async def held_by_siblings(
     parent_id = organization.profile.parent_id
     if parent_id is None:
         return frozenset()
+    return await _held(source.store, parent_id, organization.id, api_keys, authenticators)
+
+
+async def held_by_suborganizations(
+    store: ContextReads,
+    parent_id: str,
+    api_keys: Iterable[ApiKeyParamsV2],
+    authenticators: Iterable[AuthenticatorParamsV2],
+) -> HeldBySiblings:
+    """The keys and credential ids among these that any sub-organization of the parent holds."""
+    return await _held(store, parent_id, parent_id, api_keys, authenticators)
+
+
+async def _held(
+    store: ContextReads,
+    parent_id: str,
+    organization_id: str,
+    api_keys: Iterable[ApiKeyParamsV2],
+    authenticators: Iterable[AuthenticatorParamsV2],
+) -> HeldBySiblings:
+    """Of those that sub-organizations of the parent hold, but for the one of `organization_id`."""
     asked = {
         LookupKind.PUBLIC_KEY: [looked_up_public_key(key.public_key) for key in api_keys],
         LookupKind.CREDENTIAL_ID: [
@@ -36,5 +57,5 @@ async def held_by_siblings(
     held: set[str] = set()
     for kind, values in asked.items():
         if values:
-            held.update(await source.store.held_by_siblings(parent_id, organization.id, kind, values))
+            held.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
     return frozenset(held)

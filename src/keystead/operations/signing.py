@@ -1,7 +1,7 @@
 """Signing: raw payloads, one or many, and transactions.
 
-What is signed is context, and so read whole, before the decision: policies see what the signature is over. A
-signature changes nothing in the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
+The bytes to sign are part of the context, so they are read before the decision and policies see them. A signature
+changes no record of the organization. Not here: encodings (`chains.payloads`), chains (`chains`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from keystead.policies.request import ResourceKeywords
 logger = logging.getLogger("keystead")
 
 PAYLOADS_AT_ONCE: Final = 1_000
-"""Most payloads that one request may have signed."""
+"""Most payloads of one request."""
 
 SignWith = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS)]
 """The address of a wallet account or private key, or the id of a private key."""
@@ -70,7 +70,7 @@ async def _payload_signatures(execution: ExecutionWith[ToSign]) -> tuple[Signatu
 
 
 def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
-    """What a first version signs with. Raises ValueError, which decoding passes on, unless it is named once."""
+    """The key that a first version names. Raises ValueError, for the decoder, unless exactly one field names it."""
     if private_key_id is not None and sign_with is None:
         return private_key_id
     if sign_with is not None and private_key_id is None:
@@ -193,7 +193,7 @@ async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) ->
         for index, text in enumerate(intent.payloads)
     ]
     if len(payloads) > 1 and any(payload.keywords for payload in payloads):
-        # Policies have words for one of them; the others would be signed unseen.
+        # The keywords of policies describe one payload; policies could not see the others.
         raise InvalidRequest(
             f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, one payload at a time"
         )

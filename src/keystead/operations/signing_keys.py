@@ -1,6 +1,6 @@
 """Which key `signWith` names: a wallet account or a private key by its address, a private key by its id.
 
-Here: the look-up, and what policies and parsers are told of the key. Not here: what is signed (`signing`).
+Here: the look-up, and the key's values for policies and parsers. Not here: what is signed (`signing`).
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class DeleteSubOrganizationResult(Wire, frozen=True):
 def delete_sub_organization(
     execution: Execution, intent: DeleteSubOrganizationIntent
 ) -> Outcome[DeleteSubOrganizationResult]:
-    """Delete the sub-organization that this is submitted in, with everything it holds."""
+    """Delete the sub-organization in which this is submitted, with everything in it."""
     organization = execution.organization
     return Outcome(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),

@@ -1,4 +1,4 @@
-"""What activities on user tags and on private key tags have in common: tags put on records and taken off.
+"""The shared part of activities on user tags and on private key tags: giving tags to records and taking them.
 
 Here: the changes that creating, updating and deleting tags make. Not here: the endpoints (`user_tags`,
 `private_key_tags`), the rules of tags (`organizations.tags`).
@@ -25,10 +25,10 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
 
 class TaggedKind(msgspec.Struct, Generic[RecordT], frozen=True, kw_only=True):
-    """Records that tags of one type are put on.
+    """The records that have tags of one type.
 
     `tags_field` is their field with the ids of their tags; `named` gives the record of an id or raises NotFound;
-    `called` is how a refusal calls a record.
+    `called` is the name of such a record in a refusal.
     """
 
     tag_type: TagType

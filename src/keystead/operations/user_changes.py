@@ -1,4 +1,4 @@
-"""Users: changing what is said of them, and deleting them."""
+"""Users: changing their names, contacts and tags, and deleting them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ AT_ONCE = 1_000
 
 
 class UpdateUserIntent(RequestStruct, frozen=True):
-    """What is absent stays; an empty list of tags stays too, since a published client always sends one."""
+    """Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
+    one."""
 
     user_id: Uuid
     user_name: Label | None = None
@@ -78,7 +79,7 @@ def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outc
 
 
 class UpdateUserEmailIntent(RequestStruct, frozen=True):
-    """An empty address takes the address away."""
+    """An empty address removes the address."""
 
     user_id: Uuid
     user_email: ShortText
@@ -98,7 +99,7 @@ async def update_user_email(execution: Execution, intent: UpdateUserEmailIntent)
 
 
 class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
-    """An empty number takes the number away."""
+    """An empty number removes the number."""
 
     user_id: Uuid
     user_phone_number: ShortText

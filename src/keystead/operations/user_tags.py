@@ -28,7 +28,7 @@ class CreateUserTagResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_CREATE_USER_TAG")
 def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Outcome[CreateUserTagResult]:
-    """Make a tag and put it on users."""
+    """Create a tag and give it to users."""
     tag, user_ids, changes = created_tag(
         execution, USERS, intent.user_tag_name, "parameters.userTagName", intent.user_ids
     )
@@ -51,7 +51,7 @@ class UpdateUserTagResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_TAG")
 def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Outcome[UpdateUserTagResult]:
-    """Rename a tag, put it on users, take it off users."""
+    """Rename a tag, give it to users, take it from users."""
     changes = updated_tag(
         execution,
         USERS,
@@ -76,7 +76,7 @@ class DeleteUserTagsResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_DELETE_USER_TAGS")
 def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Outcome[DeleteUserTagsResult]:
-    """Delete tags and take them off their users. A policy that names one no longer matches anyone by it."""
+    """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
     tag_ids, user_ids, changes = deleted_tags(execution, USERS, intent.user_tag_ids)
     return Outcome(result=DeleteUserTagsResult(user_tag_ids=tag_ids, user_ids=user_ids), changes=changes)
 

@@ -1,4 +1,4 @@
-"""Votes: approving and rejecting an activity that waits, and how far its voters have proved themselves."""
+"""Votes: approving and rejecting an activity that waits, and which proofs its voters have given."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
 async def get_policy_evaluations(
     reading: Reading, request: GetPolicyEvaluationsRequest
 ) -> GetPolicyEvaluationsResponse:
-    """What the rules said of an activity, vote by vote; of a denied submission too."""
+    """The decisions on an activity, vote by vote; also on a denied submission."""
     found = await reading.store.evaluations(reading.organization.id, request.activity_id)
     if not found:
         raise NotFound(

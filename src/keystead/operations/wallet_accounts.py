@@ -271,7 +271,7 @@ async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest)
 
 
 def _normalized_paths(path: str | None) -> list[str | None]:
-    """What a path may be stored as, depending on the account's curve. Raises InvalidRequest, naming the field."""
+    """The stored forms of a path, which depend on the account's curve. Raises InvalidRequest, naming the field."""
     if path is None:
         return [None]
     try:

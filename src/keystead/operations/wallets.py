@@ -37,7 +37,7 @@ from keystead.pipeline.ports import NewWallet
 from keystead.policies.request import ResourceKeywords
 
 MNEMONIC_LENGTH = 12
-"""Words of a mnemonic where the caller does not say."""
+"""Words of a mnemonic if the request does not say."""
 
 
 class CreateWalletIntent(RequestStruct, frozen=True):
@@ -106,7 +106,7 @@ def keep_wallet(
     *,
     imported: bool,
 ) -> KeptWallet:
-    """What is to be kept of a wallet that the signer made for these accounts."""
+    """The records and rows of a wallet that the signer made for these accounts."""
     now = Timestamp.from_ms(execution.now_ms)
     wallet = Wallet(
         wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
@@ -170,7 +170,7 @@ def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: N
 
 @activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_facts)
 def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome[DeleteWalletsResult]:
-    """Delete wallets, all or none: their mnemonics and accounts go for good."""
+    """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
     organization = execution.organization
     wallets = [wallet_named(organization, wallet_id) for wallet_id in dict.fromkeys(intent.wallet_ids)]
     check_exported(

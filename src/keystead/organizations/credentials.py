@@ -23,6 +23,7 @@ from keystead.organizations.kinds.users import (
 )
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
+from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.ed25519 import check_public_key
 
 _API_KEY_TYPES = {
@@ -292,8 +293,14 @@ def looked_up_public_key(text: str) -> str:
 
 
 def looked_up_credential_id(text: str) -> str:
-    """The credential id that a caller sent, in the form of its record: base64url without padding."""
-    return text.rstrip("=")
+    """The credential id that a caller sent, in the form of its record: base64url without padding.
+
+    Written anew, since several texts decode to one id. A text that is not base64url is no credential's.
+    """
+    try:
+        return encode_base64url(decode_base64url(text))
+    except ValueError:
+        return ""
 
 
 def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> None:

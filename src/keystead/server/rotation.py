@@ -44,7 +44,7 @@ class RotationRefused(Exception):
 
 
 class Progress(msgspec.Struct):
-    """`seen` data keys, of which `resealed` were sealed anew; how many values of the installation were."""
+    """`seen` data keys, of which `resealed` were sealed again; `installation_values` likewise."""
 
     seen: int = 0
     resealed: int = 0

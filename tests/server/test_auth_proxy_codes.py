@@ -1,0 +1,89 @@
+"""Sign-ups and logins by one-time code through the authentication proxy, on both stores."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from keystead.stamps.signing import generate_api_key
+from tests.server.test_auth_proxy import ask, new_proxy, sign_up
+from tests.support.callers import Caller, answered, api_key_params, refusal
+from tests.support.codes import KEY, PUBLIC_KEY, Codes, signup_signature
+from tests.support.example_codes import an_address, claims, encrypted_attempt, login_signature
+
+
+def proven(codes: Codes, config_id: str, contact: str) -> str:
+    """A verification token for a contact, by way of the proxy."""
+    begun = answered(ask(codes.caller, config_id, "otp_init_v2", otpType="OTP_TYPE_EMAIL", contact=contact))
+    attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], codes.outbox.code(contact), PUBLIC_KEY)
+    asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt}
+    token: str = answered(ask(codes.caller, config_id, "otp_verify_v2", **asked))["verificationToken"]
+    return token
+
+
+def signed_up(caller: Caller, config_id: str, contact: str, token: str) -> str:
+    asked = sign_up(
+        userEmail=contact, verificationToken=token, clientSignature=signup_signature(token, email=contact)
+    )
+    made: str = answered(ask(caller, config_id, "signup_v2", **asked))["organizationId"]
+    return made
+
+
+def account(caller: Caller, config_id: str, contact: str, token: str) -> Any:
+    asked = {"filterType": "EMAIL", "filterValue": contact, "verificationToken": token}
+    return answered(ask(caller, config_id, "account", **asked))
+
+
+def test_sign_up_and_log_in_by_code(codes: Codes) -> None:
+    config_id = new_proxy(codes.caller, sessionExpirationSeconds=600, verificationTokenExpirationSeconds=1200)
+    contact = an_address()
+    token = proven(codes, config_id, contact)
+    assert abs(int(claims(token)["exp"]) / 1000 - time.time() - 1200) < 60
+    assert account(codes.caller, config_id, contact, token) == {}
+    organization_id = signed_up(codes.caller, config_id, contact, token)
+    token = proven(codes, config_id, contact)
+    assert account(codes.caller, config_id, contact.upper(), token) == {"organizationId": organization_id}
+    key = generate_api_key().public_key
+    login: dict[str, Any] = {
+        "verificationToken": token,
+        "publicKey": key,
+        "clientSignature": login_signature(token, key, KEY),
+    }
+    session = claims(answered(ask(codes.caller, config_id, "otp_login_v2", **login))["session"])
+    assert (session["organization_id"], session["public_key"]) == (organization_id, key)
+    assert abs(session["exp"] - time.time() - 600) < 60
+
+
+def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
+    config_id = new_proxy(codes.caller)
+    contact, other = an_address(), an_address()
+    signed_up(codes.caller, config_id, contact, proven(codes, config_id, contact))
+    asked = {"filterType": "EMAIL", "filterValue": contact}
+    token = proven(codes, config_id, other)
+    status, message = refusal(ask(codes.caller, config_id, "account", verificationToken=token, **asked))
+    assert (status, message) == (
+        401,
+        "invalid verification token: it is of another organization or another contact",
+    )
+
+
+def test_an_account_that_somebody_made_with_anothers_address_is_not_found(codes: Codes) -> None:
+    """Whoever signs up with a passkey or a key may write down any address: the verified one goes before it."""
+    config_id = new_proxy(codes.caller)
+    contact = an_address()
+    key = api_key_params(generate_api_key().public_key)
+    answered(ask(codes.caller, config_id, "signup_v2", **sign_up(apiKeys=[key], userEmail=contact)))
+    token = proven(codes, config_id, contact)
+    organization_id = signed_up(codes.caller, config_id, contact, token)
+    assert account(codes.caller, config_id, contact, token) == {"organizationId": organization_id}
+
+
+def test_a_wrong_code_in_the_words_that_clients_match(codes: Codes) -> None:
+    config_id = new_proxy(codes.caller, otpAlphanumeric=False, otpLength=6)
+    contact = an_address()
+    begun = answered(ask(codes.caller, config_id, "otp_init_v2", otpType="OTP_TYPE_EMAIL", contact=contact))
+    right = codes.outbox.code(contact)
+    wrong = f"{(int(right) + 1) % 1_000_000:06}"
+    attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], wrong, PUBLIC_KEY)
+    asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt}
+    assert "Invalid OTP code" in refusal(ask(codes.caller, config_id, "otp_verify_v2", **asked))[1]
