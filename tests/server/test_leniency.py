@@ -29,7 +29,16 @@ from tests.support.operation_examples import (
 )
 
 NEEDED = frozenset(
-    {"privateKeyId", "path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport", "configId"}
+    {
+        "privateKeyId",
+        "path",
+        "oidcClaims",
+        "oidcToken",
+        "condition",
+        "deleteWithoutExport",
+        "configId",
+        "clientSignature",
+    }
 )
 """Optional members of which some are needed, or without which the request means much more."""
 
