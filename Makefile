@@ -1,5 +1,5 @@
 # From a fresh clone: `make run` starts a server, `make test` checks everything. Both need Python 3.11 or newer;
-# the tests also drive clients on Node 18 or newer, and bring a Node of their own where there is none.
+# the tests also drive clients and a browser on Node 20 or newer, and bring a Node of their own where there is none.
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -120,7 +120,7 @@ $(BIN)/pip:
 
 # The Node of this machine if it will do, else the one that a Python package carries.
 $(BIN)/node: | $(BIN)/pip
-	@if node -e "process.exit(+(parseInt(process.versions.node) < 18))" 2>/dev/null && npm --version >/dev/null 2>&1; then \
+	@if node -e "process.exit(+(parseInt(process.versions.node) < 20))" 2>/dev/null && npm --version >/dev/null 2>&1; then \
 		ln -sf "$$(command -v node)" $@; \
 	else \
 		echo "installing Node into .venv" && \

@@ -1,8 +1,9 @@
 """How long another tenant waits while one sends the worst requests that are known.
 
 Each case is one kind of request, sent by one caller over several connections. Meanwhile a user of another
-organization asks `list_wallets` again and again; the longest wait is held against the bound. Here: the measuring.
-Not here: the requests (`worst_requests`), and the limits of what one request may cost (docs/limits.md).
+organization asks `list_wallets` and submits `update_user_name`, in turns. The longest wait is held against the
+bound. Here: the measuring. Not here: the requests (`worst_requests`), and the limits of what one request may cost
+(docs/limits.md).
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from dataclasses import dataclass
 import httpx
 
 from fuzz.findings import Findings
-from fuzz.worst_requests import CASES, Case
+from fuzz.worst_requests import CASES, Case, largest_cases
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import Caller
+from tests.support.callers import Caller, unique
 from tests.support.organization_fixtures import RecordIds, create_records
 from tests.support.servers import Server
 
@@ -55,19 +56,31 @@ def _measured(attacker: Caller, records: RecordIds, victim: Caller, case: Case, 
         attacks = [threads.submit(attack) for _ in range(CONNECTIONS)]
         longest, deadline = 0.0, time.monotonic() + each_s
         while longest == 0.0 or time.monotonic() < deadline:
-            begun = time.perf_counter()
-            assert victim.ask("list_wallets").status_code == 200
-            longest = max(longest, time.perf_counter() - begun)
+            for send in (_query, _submission):
+                begun = time.perf_counter()
+                assert send(victim).status_code == 200
+                longest = max(longest, time.perf_counter() - begun)
             time.sleep(0.002)
         over.set()
         statuses = [status for one in attacks for status in one.result()]
     return Delay(case, len(statuses), frozenset(statuses), longest * 1_000)
 
 
+def _query(victim: Caller) -> httpx.Response:
+    return victim.ask("list_wallets")
+
+
+def _submission(victim: Caller) -> httpx.Response:
+    return victim.submit("update_user_name", {"userId": victim.user_id, "userName": unique("name")})
+
+
 def fuzz_delays(server: Server, findings: Findings, chance: random.Random, *, seconds: float) -> list[Delay]:
     """Every case, in a random order. A wait beyond its bound is a finding, and so is an answer of the 500s."""
-    cases = tuple(chance.sample(CASES, len(CASES)))
-    delays = measured(server, cases, each_s=seconds / len(cases))
+    attacker, victim = new_sub_organization(server.caller), new_sub_organization(server.caller)
+    records = create_records(attacker)
+    every = (*CASES, *largest_cases(records))
+    cases = chance.sample(every, len(every))
+    delays = [_measured(attacker, records, victim, case, seconds / len(cases)) for case in cases]
     for delay in delays:
         findings.tried += delay.sent
         if delay.longest_ms > delay.case.bound_ms:

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import chromium from "@sparticuz/chromium";
 import puppeteer from "puppeteer-core";
+import { codeFor } from "./outbox.mjs";
 
 const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
 
@@ -48,6 +49,7 @@ export async function openPage(browser, url, server) {
   const told = async (answer) => `${answer.url()} ${answer.status()} ${await answer.text().catch(String)}`;
   page.on("response", (answer) => answer.status() >= 400 && refusals.push(told(answer)));
   await page.evaluateOnNewDocument((server) => Object.assign(window, { server }), server);
+  await page.exposeFunction("codeFor", codeFor);
   await page.goto(url, { waitUntil: "load" });
   return { page, problems, refusals, close: () => context.close() };
 }

@@ -1,12 +1,14 @@
 // examples/people-log-in as a newcomer starts it, from a copy whose packages are the ones here.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runAt } from "./cases.mjs";
+import { codeFor } from "./outbox.mjs";
 
 const click = (page, id) => page.locator(`#${id}`).click();
 const text = async (page, selector) => {
@@ -29,6 +31,20 @@ const cases = {
     assert.equal(await text(page, "#organization"), organizationId);
     assert.equal(await text(page, "#wallets li"), wallet);
     assert.equal(await page.$eval("#problem", (node) => node.textContent), "");
+  },
+
+  async a_code_by_email_signs_up_and_logs_in(page) {
+    const contact = `${randomUUID()}@example.org`;
+    const logIn = async (count) => {
+      await page.locator("#ask input").fill(contact);
+      await page.locator("#ask button").click();
+      await page.locator("#answer input").fill(await codeFor(contact, count));
+      await page.locator("#answer button").click();
+      return text(page, "#organization");
+    };
+    const organizationId = await logIn(1);
+    await click(page, "log-out");
+    assert.equal(await logIn(2), organizationId);
   },
 };
 

@@ -1,6 +1,8 @@
 // react-wallet-kit in a page built with its ordinary tools: people click through its dialogs.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { run } from "./cases.mjs";
+import { codeFor } from "./outbox.mjs";
 
 const click = (page, text) => page.locator(`::-p-xpath(//button[contains(., "${text}")])`).click();
 const textOf = async (page, selector) => (await page.waitForSelector(selector)).evaluate((node) => node.textContent);
@@ -15,6 +17,16 @@ const cases = {
     await click(page, "Log in");
     await click(page, "Log in with passkey");
     assert.equal(await textOf(page, "#organization"), organizationId);
+  },
+
+  async a_code_by_email_signs_up(page) {
+    const contact = `${randomUUID()}@example.org`;
+    await click(page, "Log in");
+    await page.locator("input[type=email]").fill(contact);
+    await page.keyboard.press("Enter");
+    await page.locator("input[inputmode=numeric]").click();
+    await page.keyboard.type(await codeFor(contact));
+    assert.equal(await textOf(page, "li"), "first");
   },
 };
 

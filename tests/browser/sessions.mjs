@@ -60,36 +60,6 @@ const cases = {
     });
     assert.equal(seen.code, "SESSION_EXPIRED", seen.message);
   },
-
-  async a_second_proof_is_asked_for_and_given(page) {
-    const seen = await page.evaluate(async () => {
-      const asked = [];
-      const client = await connect({
-        async onMfaRequired({ organizationId, fingerprint, activityType, mfaStatuses }) {
-          asked.push({ activityType, required: mfaStatuses[0].requiredMethods });
-          await client.httpClient.approveActivity({ organizationId, fingerprint }, "passkey");
-        },
-      });
-      await client.signUpWithPasskey();
-      const { userId, organizationId } = await client.getSession();
-      await client.httpClient.createMfaPolicy({
-        organizationId,
-        userId,
-        mfaPolicyName: "new wallets by passkey",
-        condition: "activity.resource == 'WALLET'",
-        requiredAuthenticationMethods: [
-          { any: [{ type: "AUTHENTICATION_TYPE_SESSION" }] },
-          { any: [{ type: "AUTHENTICATION_TYPE_PASSKEY" }] },
-        ],
-        order: 1,
-      });
-      const walletId = await client.createWallet({ walletName: "guarded", accounts: ["ADDRESS_FORMAT_ETHEREUM"] });
-      const wallets = await client.fetchWallets();
-      return { asked, walletId, wallets };
-    });
-    assert.deepEqual(seen.asked.map(({ activityType }) => activityType), ["ACTIVITY_TYPE_CREATE_WALLET"]);
-    assert.deepEqual(seen.wallets.map(({ walletId }) => walletId), [seen.walletId]);
-  },
 };
 
 await run(cases);

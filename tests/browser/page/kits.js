@@ -15,12 +15,12 @@ window.connect = async (options = {}) => {
   return client;
 };
 
-/** The code and the text of the error that `promise` ends with: what an application can tell apart. */
+/** What the error that `promise` ends with tells an application; null if it ends well. */
 window.errorOf = async (promise) => {
   try {
     await promise;
-  } catch ({ code, message }) {
-    return { code, message };
+  } catch ({ code, message, cause }) {
+    return { code, message, cause: String(cause) };
   }
   return null;
 };

@@ -266,6 +266,16 @@ REFUSED: list[tuple[str, Any, str]] = [
         "`message.x.children[1].name`: expe",
     ),
     ("types without end", with_message("string", "x", **{f"T{n}": [] for n in range(100)}), "100"),
+    (
+        "empty structures",
+        {
+            "types": {"A": [{"name": "v", "type": "B[]"}], "B": []},
+            "primaryType": "A",
+            "domain": {},
+            "message": {"v": [{}] * 20_000},
+        },
+        "32768 commas and opening brackets",
+    ),
     ("text without end", json.dumps(with_message("string", "x" * BYTES_MAX)), "131072"),
 ]
 

@@ -19,6 +19,9 @@ from keystead.primitives.keccak import keccak256
 
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32
+DELIMITERS_MAX: Final = 32_768
+"""Most commas and opening brackets of a text. They bound its values, whatever their types: an empty structure takes
+three characters and a hash."""
 
 DOMAIN: Final = "EIP712Domain"
 _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
@@ -71,6 +74,8 @@ def parse_typed_data(text: str, field: str) -> TypedData:
     """Read typed data. Raises InvalidRequest, naming the field of the request and the place in the text."""
     if len(text) > BYTES_MAX:
         raise _refused(field, f"at most {BYTES_MAX} characters of typed data")
+    if sum(map(text.count, ",[{")) > DELIMITERS_MAX:
+        raise _refused(field, f"at most {DELIMITERS_MAX} commas and opening brackets")
     try:
         return _read(_document(text))
     except _Malformed as refused:
