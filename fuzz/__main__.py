@@ -18,6 +18,7 @@ from fuzz.properties import fuzz_properties
 from fuzz.requests import fuzz_requests
 from keystead.storage.schema import migrate
 from tests.support.databases import SqliteDatabase
+from tests.support.issuers import taking_tokens
 from tests.support.servers import Server, bootstrap_installation, running
 
 PARTS = {"requests": 0.5, "decoders": 0.2, "properties": 0.2, "delays": 0.1}
@@ -66,13 +67,13 @@ def _run(part: str, findings: Findings, chance: random.Random, seconds: float) -
 
 @contextmanager
 def server_to_attack() -> Iterator[Server]:
-    """A server process over a new SQLite database, with the default settings."""
+    """A server process over a new SQLite database, with the default settings, that takes ID tokens."""
     with tempfile.TemporaryDirectory(prefix="keystead-fuzz-") as folder:
         path = Path(folder) / "keystead.db"
         migrate(f"sqlite:///{path}")
         installation = bootstrap_installation(SqliteDatabase(path))
         try:
-            with running(installation, Path(folder) / "log") as server:
+            with running(installation, Path(folder) / "log", taking_tokens(Path(folder))) as server:
                 yield server
         finally:
             installation.database.close()

@@ -29,11 +29,14 @@ from keystead.chains.transaction import Party
 from keystead.policies.grammar import parse
 from keystead.policies.syntax import ExpressionRefused
 from keystead.stamps.api_key import read_stamp
+from keystead.stamps.attestation import verify_attestation
+from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.webauthn import read_assertion
 from tests.chains.ethereum.test_typed_data import CAPTURED, PERMIT, independent_digest
 from tests.chains.signing_vectors import SIGNING, account
 from tests.chains.tron.independent import read as read_tron
 from tests.support.organization_fixtures import ERC20_TRANSFER, IDL
+from tests.support.passkeys import SoftPasskey
 
 _SIGNER = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 
@@ -114,6 +117,22 @@ def _text(check: Callable[[str], object]) -> Callable[[bytes], None]:
     return read
 
 
+def _passkey() -> Decoder:
+    """Attestation objects in an otherwise valid registration."""
+    params = SoftPasskey().params()
+    attestation = params["attestation"]
+
+    def read(data: bytes) -> None:
+        verify_attestation(
+            params["challenge"],
+            attestation["credentialId"],
+            attestation["clientDataJson"],
+            encode_base64url(data),
+        )
+
+    return Decoder("passkey", [decode_base64url(attestation["attestationObject"])], read)
+
+
 def decoders() -> list[Decoder]:
     typed = [json.dumps(PERMIT).encode(), *(one["parameters"]["payload"].encode() for one in CAPTURED.values())]
     expressions = [
@@ -136,6 +155,7 @@ def decoders() -> list[Decoder]:
         Decoder("program interface", [IDL.encode()], _text(check_idl), is_json=True),
         Decoder("policy expression", expressions, _text(parse)),
         Decoder("stamp", [stamp], lambda data: _text(read_stamp)(data)),
+        _passkey(),
         Decoder("assertion", [assertion], lambda data: _text(read_assertion)(data), is_json=True),
     ]
 

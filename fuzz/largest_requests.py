@@ -51,6 +51,11 @@ class Largest:
         """Of the newest version of its operation."""
         return self.activity_type in ("", *self.operation.activity_types[:1])
 
+    @property
+    def is_of_parent(self) -> bool:
+        """A sub-organization makes none of its own, and people sign up under a parent."""
+        return self.operation.name == "create_sub_organization" or "auth_proxy" in self.operation.name
+
     def body(self, caller: Caller, parameters: dict[str, Any]) -> bytes:
         if not self.activity_type:
             return caller.query_body(**parameters)

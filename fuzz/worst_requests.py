@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx
 
-from tests.support.callers import Caller, encoded, unique
+from fuzz.largest_requests import Largest, largest_requests
+from tests.support.callers import Caller, encoded, unique, user_params
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, interface_params
+from tests.support.passkeys import SoftPasskey
 
 AUTHENTICATED_MS = 250
 """The longest that a tenant may wait for what another, authenticated tenant sends."""
@@ -110,6 +112,42 @@ def _calldata(size: int) -> str:
     return (b"\x02\xfa" + len(items).to_bytes(3) + items).hex()
 
 
+def _loops() -> dict[str, Any]:
+    """40 conditions that take 100,000 steps each, and that no request changes."""
+    numbers = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+    condition = "a == b || c == d"
+    for variable in "dcba":
+        condition = f"{numbers}.all({variable}, {condition})"
+    policy = {"effect": "EFFECT_DENY", "condition": " || ".join([condition] * 30)}
+    return {"policies": [policy | {"policyName": unique("policy")} for _ in range(10)]}
+
+
+def _passkeys() -> dict[str, Any]:
+    """100 users with ten passkeys each."""
+    passkeys = [SoftPasskey().params() for _ in range(10)]
+    return {"users": [user_params("") | {"apiKeys": [], "authenticators": passkeys} for _ in range(100)]}
+
+
+def _empty_structures() -> str:
+    types = {"A": [{"name": "v", "type": "B[]"}], "B": []}
+    document = {"types": types, "primaryType": "A", "domain": {}, "message": {"v": [{}] * 16_000}}
+    return json.dumps(document, separators=(",", ":"))
+
+
+def largest_cases(records: RecordIds) -> tuple[Case, ...]:
+    """The largest request of each operation that a sub-organization has (`largest_requests`). All are built now,
+    before any is sent; sent again, one names what is there already."""
+    return tuple(
+        Case(largest.name, _largest(largest, largest.parameters(records)))
+        for largest in largest_requests()
+        if largest.is_current and not largest.is_of_parent
+    )
+
+
+def _largest(largest: Largest, parameters: dict[str, Any]) -> Send:
+    return lambda caller, _: caller.post(largest.operation.path, largest.body(caller, parameters))
+
+
 _ASSERTION = json.dumps(
     {"credentialId": "AAAA", "clientDataJson": "AAAA", "authenticatorData": "AAAA", "signature": "AAAA"}
 )
@@ -121,6 +159,8 @@ CASES = (
     Case("300,000 numbers", _whoami(encoded({"organizationId": "", "x": [1] * 300_000}))),
     Case("a policy of 9,000 comparisons", _submission("create_policy", _long_policy)),
     Case("policies of 360 kB together", _submission("create_policies", _many_policies)),
+    Case("policies of loops", _submission("create_policies", _loops)),
+    Case("1,000 passkeys", _submission("create_users", _passkeys)),
     Case("a wallet of 100 accounts, 200 deep", _submission("create_wallet", _wallet(100, 200))),
     Case("a wallet of 1,000 accounts, 5 deep", _submission("create_wallet", _wallet(1_000, 5))),
     Case("an interface of 4,000 functions", _submission("create_smart_contract_interface", _long_interface)),
@@ -131,6 +171,7 @@ CASES = (
     Case("480 kB as a Solana transaction", _transaction("SOLANA", "00" * TEXT_BYTES)),
     Case("typed data of 4,096 structures", _payload(_typed_data(12, 2), "EIP712", "NO_OP")),
     Case("typed data 900 structures deep", _payload(_typed_data(900, 1), "EIP712", "NO_OP")),
+    Case("typed data of 16,000 empty structures", _payload(_empty_structures(), "EIP712", "NO_OP")),
     Case("480 kB to hash", _payload("00" * TEXT_BYTES, "HEXADECIMAL", "KECCAK256")),
     Case("a list of 100 activities", lambda c, _: c.ask("list_activities", paginationOptions={"limit": "100"})),
     Case("every interface with its text", lambda c, _: c.ask("list_smart_contract_interfaces")),

@@ -15,8 +15,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.token_key import create_token_key
+from keystead.keys.token_key_name import TokenKeyName
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer
 from tests.support.callers import Caller

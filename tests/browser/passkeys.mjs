@@ -84,6 +84,24 @@ const cases = {
     assert.equal(seen.publicKey, publicKey);
     assert.equal(seen.whoami.organizationId, organizationId);
   },
+
+  async passkeys_are_for_the_origins_that_the_parent_names(page) {
+    const organizationId = await withPasskey(await newPasskey(page));
+    const name = "FEATURE_NAME_WEBAUTHN_ORIGINS";
+    const loggedIn = () =>
+      page.evaluate(async () => {
+        const client = await connect();
+        return (await errorOf(client.loginWithPasskey()))?.cause ?? (await client.getSession()).organizationId;
+      });
+    try {
+      await parent().setOrganizationFeature({ name, value: "https://elsewhere.example" });
+      assert.match(await loggedIn(), /is not among the organization's WebAuthn origins/);
+      await parent().setOrganizationFeature({ name, value: `https://elsewhere.example,${new URL(page.url()).origin}` });
+      assert.equal(await loggedIn(), organizationId);
+    } finally {
+      await parent().removeOrganizationFeature({ name });
+    }
+  },
 };
 
 await run(cases);

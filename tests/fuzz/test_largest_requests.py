@@ -21,9 +21,7 @@ for largest in largest_requests():
 @pytest.mark.parametrize("name", BY_OPERATION)
 def test_largest_requests(name: str, sqlite_server: Server) -> None:
     root = sqlite_server.caller
-    # A sub-organization makes none of its own, and people sign up under a parent.
-    of_parent = name == "create_sub_organization" or "auth_proxy" in name
-    tenant = root if of_parent else new_sub_organization(root)
+    tenant = root if BY_OPERATION[name][0].is_of_parent else new_sub_organization(root)
     records = create_records(tenant)
     for one in BY_OPERATION[name]:
         body = one.body(tenant, one.parameters(records))

@@ -169,3 +169,20 @@ def test_slices_are_bounded() -> None:
 )
 def test_sets_that_read_transactions(condition: str, reads: bool) -> None:
     assert numbered([allow(), deny(condition)]).reads_transactions is reads
+
+
+def loops(depth: int) -> str:
+    """A condition that is false for every request, after 10^depth rounds."""
+    condition = "false"
+    for level in range(depth):
+        condition = f"[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].any(v{level}, {condition})"
+    return condition
+
+
+def test_making_a_slice_is_bounded() -> None:
+    """Conditions that no request can change were evaluated for each slice, with 100,000 steps each."""
+    shape = RequestShape("ACTIVITY_TYPE_DELETE_USERS", frozenset(), has_params=True, fails_closed=False)
+    costly = numbered([deny(loops(4)), deny(loops(1))])
+    assert costly.slice(shape).open == (0,)
+    many = numbered([deny(loops(3))] * 1_000)
+    assert len(many.slice(shape).open) > 900

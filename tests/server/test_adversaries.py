@@ -95,7 +95,20 @@ BEGINS_OWN_SESSION = frozenset({"ACTIVITY_TYPE_STAMP_LOGIN", "ACTIVITY_TYPE_CREA
 """What every user may do: the session is the submitter's own."""
 
 
+OF_PARENTS = frozenset(one for one in SUBMISSIONS if "AUTH_PROXY" in one)
+"""A sub-organization has no authentication proxies, so there is nothing to try in one."""
+IN_A_SUB_ORGANIZATION = ("a root user of a sister", "a user without rights in a sub-organization")
+
+
 def types_tried(name: str) -> list[str]:
+    if name in IN_A_SUB_ORGANIZATION:
+        return [one for one in types_of(name) if one not in OF_PARENTS]
+    if ADVERSARIES[name] == NOT_HERE:
+        return [one for one in types_of(name) if one not in OF_PARENTS]
+    return types_of(name)
+
+
+def types_of(name: str) -> list[str]:
     if name == "a root user of a sub-organization" or ADVERSARIES[name] == NOT_HERE:
         return [one for one in TYPES if one not in LOGINS]
     return [one for one in TYPES if ADVERSARIES[name] != DENIED or one not in BEGINS_OWN_SESSION]

@@ -28,7 +28,18 @@ from tests.support.operation_examples import (
     submitter,
 )
 
-NEEDED = frozenset({"privateKeyId", "path", "oidcClaims", "oidcToken", "condition", "deleteWithoutExport"})
+NEEDED = frozenset(
+    {
+        "privateKeyId",
+        "path",
+        "oidcClaims",
+        "oidcToken",
+        "condition",
+        "deleteWithoutExport",
+        "configId",
+        "clientSignature",
+    }
+)
 """Optional members of which some are needed, or without which the request means much more."""
 
 

@@ -17,9 +17,7 @@ ONE_IMPORTER = {
 NOT_IMPORTED = {"setuptools", "pkg_resources"}
 """What a server must run without."""
 
-CIRCLES = {
-    "keystead.keys.master_key_source <-> keystead.keys.token_key",
-}
+CIRCLES: set[str] = set()
 """Circles of today, each as its modules in alphabetical order. May only shrink."""
 
 

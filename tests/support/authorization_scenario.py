@@ -16,7 +16,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.databases import TABLES, Database, Rows
 from tests.support.issuers import taking_tokens
-from tests.support.operation_examples import SUBMISSIONS, UNKNOWN_IDS, RecordIds, create_records
+from tests.support.operation_examples import QUERIES, SUBMISSIONS, UNKNOWN_IDS, RecordIds, create_records
 from tests.support.organization_fixtures import policy_params
 from tests.support.servers import Server, bootstrap_installation, running, user_with_key
 
@@ -28,12 +28,19 @@ class Actor:
     caller: Caller
     record_ids: RecordIds
     _parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _query_fields: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def parameters(self, activity_type: str) -> dict[str, Any]:
         """A valid example, made once, so that trying changes nothing."""
         if activity_type not in self._parameters:
             self._parameters[activity_type] = SUBMISSIONS[activity_type](self.record_ids)
         return self._parameters[activity_type]
+
+    def query_fields(self, name: str) -> dict[str, Any]:
+        """The fields of a valid query, made once, too."""
+        if name not in self._query_fields:
+            self._query_fields[name] = QUERIES[name](self.record_ids)
+        return self._query_fields[name]
 
 
 class AuthorizationScenario:

@@ -16,6 +16,7 @@ from keystead.api.enums import (
     CredentialType,
     Curve,
     Effect,
+    Oauth2Provider,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -28,10 +29,12 @@ from keystead.api.records import (
     Authenticator,
     Credential,
     Evaluation,
+    Oauth2Credential,
     Policy,
     PolicyOutcome,
     PrivateKey,
     PrivateKeyAddress,
+    SessionProfile,
     Status,
     Tag,
     Timestamp,
@@ -42,12 +45,15 @@ from keystead.api.records import (
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.kinds.data_key import DataKey, Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.invitations import Invitation
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
+from keystead.organizations.kinds.verified_contacts import VerifiedContacts
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Activity, Proof
 
@@ -211,8 +217,42 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         a_policy(),
         an_invitation(users[0]),
         an_import_target(users[0]),
+        *of_logins(users[0]),
     ]
     return from_records(new_id(), Version(1, new_id()), records)
+
+
+def of_logins(user: User) -> list[Record]:
+    """One of every kind of record that logins need."""
+    return [
+        SessionProfile(
+            session_profile_id=new_id(),
+            session_profile_name="signing",
+            scope="activity.action == 'SIGN'",
+            created_at=NOW,
+            updated_at=NOW,
+        ),
+        ReadOnlySession(digest="ab" * 32, session_id=new_id(), user_id=user.user_id, expires_at_ms=1),
+        VerifiedContacts(user_id=user.user_id, email=user.user_email),
+        Oauth2Credential(
+            oauth2_credential_id=new_id(),
+            organization_id=new_id(),
+            provider=Oauth2Provider.DISCORD,
+            client_id="client",
+            encrypted_client_secret="00ff",
+            created_at=NOW,
+            updated_at=NOW,
+        ),
+        AuthProxy(
+            user_id=user.user_id,
+            policy_id=new_id(),
+            public_key="02" + "ab" * 32,
+            sealed_key=Sealed("data", b"\x00\xffciphertext"),
+            settings=AuthProxySettings(allowed_origins=("https://app.example.com",)),
+            created_at=NOW,
+            updated_at=NOW,
+        ),
+    ]
 
 
 def unpackable(length: int) -> str:

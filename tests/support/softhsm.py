@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.keys.master_key_source import TokenKeyName
+from keystead.keys.token_key_name import TokenKeyName
 
 _PLACES = (
     "/usr/lib/softhsm/libsofthsm2.so",

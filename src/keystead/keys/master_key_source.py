@@ -6,7 +6,7 @@ Not here: what a key does (`sealing`), reading a key file (`master_key`), callin
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import unquote
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from keystead.keys.master_key import create, from_environment, load
 from keystead.keys.sealing import Master, MasterKeys
 from keystead.keys.secret_files import MasterKeyError
+from keystead.keys.token_key_name import TokenKeyName
 
 
 class KeyFile(msgspec.Struct, frozen=True, tag="file"):
@@ -30,22 +31,6 @@ class KeyText(msgspec.Struct, frozen=True, tag="text"):
 
     def __repr__(self) -> str:
         return f"KeyText(name={self.name!r})"
-
-
-class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
-    """A key that stays in a PKCS#11 token. `module` is the path of the library that calls it.
-
-    The PIN of the token's user is `pin`, or the first line of `pin_file`.
-    """
-
-    module: str
-    token: str
-    key: str
-    pin: str = ""
-    pin_file: str = ""
-
-    def __repr__(self) -> str:
-        return f"TokenKeyName(module={self.module!r}, token={self.token!r}, key={self.key!r})"
 
 
 MasterKeySource = KeyFile | KeyText | TokenKeyName
@@ -106,6 +91,8 @@ def create_master_key(source: MasterKeySource) -> Master:
             raise MasterKeyError(
                 f"a key cannot be created in the environment variable {name}: give a file or a token"
             )
+        case _:
+            assert_never(source)
 
 
 def open_master_key(source: MasterKeySource) -> Master:
@@ -119,3 +106,5 @@ def open_master_key(source: MasterKeySource) -> Master:
             from keystead.keys.token_key import open_token_key  # a library of its own, which few installations need
 
             return open_token_key(source)
+        case _:
+            assert_never(source)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from keystead.api.errors import Unavailable
-from keystead.keys.master_key_source import TokenKeyName
 from keystead.keys.sealing import Master, MasterKeyMissing, Purpose, SealBroken, SealContext, associated_data
 from keystead.keys.secret_files import MasterKeyError, read_secret_file
+from keystead.keys.token_key_name import TokenKeyName
 from keystead.pipeline.ports import Sealed
 
 if TYPE_CHECKING:

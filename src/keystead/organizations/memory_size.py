@@ -22,15 +22,15 @@ _ONCE = (bool, Enum)
 def measured_bytes(value: object) -> int:
     """The bytes of this value and everything in it. Equal values have equal sizes.
 
-    None, booleans and members of enumerations exist once and count as zero. Other shared objects count each
-    time. Raises TypeError for a type that records do not have.
+    A list counts as a tuple. None, booleans and members of enumerations exist once and count as zero. Other shared
+    objects count each time. Raises TypeError for a type that records do not have.
     """
     size, left = 0, [value]
     while left:  # a loop and not a recursion: each put of a record measures it
         value = left.pop()
         if type(value) is str:
             size += _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
-        elif isinstance(value, tuple):
+        elif isinstance(value, tuple | list):
             size += _TUPLE + _POINTER * len(value)
             left += value
         elif isinstance(value, msgspec.Struct):

@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy
-from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, steps_taken
 from keystead.policies.expression import CompiledExpression, Source
 from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
@@ -22,6 +22,12 @@ from keystead.policies.request import AuthorizationRequest, RequestedActivity, c
 
 SLICES_MAX: Final = 64
 """Shapes whose slices one set holds. An organization's requests have some ten."""
+
+
+SLICE_STEPS_MAX: Final = 100_000
+"""Most steps of making one slice: 20 ms."""
+_SETTLING_STEPS_MAX: Final = 5_000
+"""Most steps of one condition in it. What costs more is left open: a decision has steps for it."""
 
 
 class RequestShape(NamedTuple):
@@ -82,10 +88,13 @@ class PolicySet:
         context = EvaluationContext(condition_values(RequestedActivity(type=shape.activity_type), {}))
         settled: list[PolicyEvaluation] = []
         left_open: list[int] = []
+        steps_left = SLICE_STEPS_MAX
         for position, policy in enumerate(self.policies):
             evaluation = None
-            if policy.condition is not None and policy.condition.names.isdisjoint(varying):
-                evaluation = _settled(policy, policy.condition, context, fails_closed=shape.fails_closed)
+            condition = policy.condition
+            if condition is not None and condition.names.isdisjoint(varying) and steps_left > 0:
+                evaluation, steps = _settled(policy, condition, context, fails_closed=shape.fails_closed)
+                steps_left -= steps
             if evaluation is None:
                 left_open.append(position)
                 evaluation = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT)
@@ -95,18 +104,28 @@ class PolicySet:
 
 def _settled(
     policy: CompiledPolicy, condition: CompiledExpression, context: EvaluationContext, *, fails_closed: bool
-) -> PolicyEvaluation | None:
-    """The policy's evaluation if its condition alone settles it; None if the policy might contribute something."""
-    value = condition.evaluate(context)
+) -> tuple[PolicyEvaluation | None, int]:
+    """The policy's evaluation if its condition alone settles it, and the steps that this took.
+
+    None if the policy might contribute something, or if it takes too many steps to tell.
+    """
+    value = condition.evaluate(context, _SETTLING_STEPS_MAX)
+    steps = steps_taken(context, _SETTLING_STEPS_MAX)
+    if context.steps < 0:
+        return None, steps
     if isinstance(value, EvaluationError):
         if policy.effect is Effect.DENY:
-            possible = condition.evaluate_three_valued(context)
+            possible = condition.evaluate_three_valued(context, _SETTLING_STEPS_MAX)
+            steps += steps_taken(context, _SETTLING_STEPS_MAX)
             if possible.value is not False and (fails_closed or possible.unreadable):
-                return None
-        return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
-    if value or policy.consensus_may_fail:
-        return None
-    return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
+                return None, steps
+        failed = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
+        return failed, steps
+    # If the consensus fails, the policy fails even if the condition is false.
+    if value or (policy.consensus is not None and policy.consensus.may_lack_items):
+        return None, steps
+    denied = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
+    return denied, steps
 
 
 def policy_set(policies: Iterable[Policy], compiled: Callable[[Source], CompiledExpression]) -> PolicySet:

@@ -18,7 +18,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import cast
+from typing import assert_never, cast
 
 from keystead.api.errors import RequestTimeout, ServiceError, Unavailable
 from keystead.server.connections import Connections
@@ -152,6 +152,8 @@ class HttpConnection(asyncio.Protocol):
                 head = self._parser.head
                 if head is not None and head.expects_continue:
                     self._transport.write(_CONTINUE)
+            case _:
+                assert_never(stage)
 
     def _head_is_late(self) -> None:
         seconds = self._limits.header_timeout_s

@@ -5,11 +5,18 @@ Here: the claims, in their order. Not here: asking a provider (`identities.oauth
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from keystead.sessions import compact_jwt
 
 _HEADER = {"alg": "ES256", "typ": "JWT"}
+
+
+_Text = Annotated[str, Meta(max_length=1_024)]
+_Seconds = Annotated[int, Meta(ge=0, le=253_402_300_799)]
 
 
 class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,12 +25,12 @@ class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
     `nonce`: lower-case hex of SHA-256 over the text of the key that the token is bound to.
     """
 
-    issuer: str
-    audience: str
-    subject: str
-    nonce: str
-    issued_at_s: int
-    expires_at_s: int
+    issuer: _Text
+    audience: _Text
+    subject: _Text
+    nonce: _Text
+    issued_at_s: _Seconds
+    expires_at_s: _Seconds
 
 
 def oauth_token_signing_input(claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> bytes:

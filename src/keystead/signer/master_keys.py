@@ -14,7 +14,6 @@ from keystead.keys.master_key_source import (
     KeyText,
     MasterKeySource,
     MasterKeySources,
-    TokenKeyName,
     create_master_key,
     open_master_key,
     open_master_keys,
@@ -22,6 +21,7 @@ from keystead.keys.master_key_source import (
 )
 from keystead.keys.sealing import Master, MasterKey, MasterKeyMissing, SealBroken
 from keystead.keys.secret_files import MasterKeyError
+from keystead.keys.token_key_name import TokenKeyName
 
 __all__ = [
     "KeyFile",

@@ -24,9 +24,10 @@ from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.api.rendering import rfc3339
 from keystead.keys import bundles
-from keystead.keys.master_key_source import TokenKeyName, open_master_keys
+from keystead.keys.master_key_source import open_master_keys
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.secret_files import MasterKeyError
+from keystead.keys.token_key_name import TokenKeyName
 from keystead.keys.word_lists import word_list
 from keystead.signer import confinement
 from keystead.signer.connector import accept, inherited

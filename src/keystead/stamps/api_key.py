@@ -10,6 +10,7 @@ from binascii import unhexlify
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
+from typing import assert_never
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -117,6 +118,8 @@ def _verifier(scheme: StampScheme, public_key: str) -> _Verify:
         case StampScheme.API_ED25519:
             check_public_key(key)
             return Ed25519PublicKey.from_public_bytes(key).verify
+        case _:
+            assert_never(scheme)
 
 
 def _p256(key: EllipticCurvePublicKey) -> _Verify:

@@ -11,7 +11,7 @@ from binascii import unhexlify
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ec import (
@@ -123,6 +123,8 @@ class CallbackStamper:
                 signature = _as_der(self._sign(eip191_digest(body)))
             case StampScheme.API_P256 | StampScheme.API_SECP256K1:
                 signature = _as_der(self._sign(sha256(body).digest()))
+            case _:
+                assert_never(self.scheme)
         return _header(self.public_key, self.scheme, signature)
 
     def __repr__(self) -> str:
@@ -149,6 +151,8 @@ def _random_secret(curve: ApiKeyCurve) -> bytes:
             return (secrets.randbelow(secp256k1.ORDER - 1) + 1).to_bytes(32)
         case ApiKeyCurve.ED25519:
             return Ed25519PrivateKey.generate().private_bytes_raw()
+        case _:
+            assert_never(curve)
 
 
 def _seeded_secret(curve: ApiKeyCurve, seed: bytes) -> bytes:
@@ -175,6 +179,8 @@ def _signer(scheme: StampScheme, secret: bytes) -> tuple[str, _Sign]:
         case StampScheme.API_ED25519:
             ed25519 = Ed25519PrivateKey.from_private_bytes(secret)
             return ed25519.public_key().public_bytes_raw().hex(), ed25519.sign
+        case _:
+            assert_never(scheme)
 
 
 def _secp256k1(secret: bytes, digest: bytes) -> bytes:

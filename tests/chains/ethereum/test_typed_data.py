@@ -180,11 +180,29 @@ def without(document: dict[str, Any], member: str) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != member}
 
 
+def with_domain(name: str, kind: str, value: object) -> dict[str, Any]:
+    """A permit whose domain has this one member, declared as this type."""
+    types = PERMIT["types"] | {"EIP712Domain": [{"name": name, "type": kind}]}
+    return PERMIT | {"types": types, "domain": {name: value}}
+
+
 TWICE = json.dumps(PERMIT).replace('"value": "1000"', '"value": "1", "value": "1000"')
 LONG = "N" * 80
 ALL_TO_ALL = {f"{LONG}{n}": [{"name": f"m{m}", "type": f"{LONG}{m}[]"} for m in range(n + 1)] for n in range(40)}
 UNCLE = {"name": "A", "children": [{"name": "B", "children": []}, {"name": 1, "children": []}]}
 REFUSED: list[tuple[str, Any, str]] = [
+    *[
+        (f"a domain whose {name} is declared as {kind}", with_domain(name, kind, value), "is declared as")
+        for name, kind, value in (
+            ("verifyingContract", "uint256", 5),
+            ("verifyingContract", "string", "0x"),
+            ("chainId", "string", "1"),
+            ("chainId", "int256", 1),
+            ("name", "bytes", "0x"),
+            ("version", "uint8", 1),
+            ("salt", "string", ""),
+        )
+    ],
     ("not JSON", "{", "JSON"),
     ("a list", "[]", "object"),
     ("JSON and more", json.dumps(PERMIT) + "1", "JSON"),
@@ -248,6 +266,16 @@ REFUSED: list[tuple[str, Any, str]] = [
         "`message.x.children[1].name`: expe",
     ),
     ("types without end", with_message("string", "x", **{f"T{n}": [] for n in range(100)}), "100"),
+    (
+        "empty structures",
+        {
+            "types": {"A": [{"name": "v", "type": "B[]"}], "B": []},
+            "primaryType": "A",
+            "domain": {},
+            "message": {"v": [{}] * 20_000},
+        },
+        "32768 commas and opening brackets",
+    ),
     ("text without end", json.dumps(with_message("string", "x" * BYTES_MAX)), "131072"),
 ]
 

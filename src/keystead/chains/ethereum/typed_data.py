@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,9 @@ from keystead.primitives.keccak import keccak256
 
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32
+DELIMITERS_MAX: Final = 32_768
+"""Most commas and opening brackets of a text. They bound its values, whatever their types: an empty structure takes
+three characters and a hash."""
 
 DOMAIN: Final = "EIP712Domain"
 _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
@@ -36,6 +39,7 @@ TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$:.-]{0,199}\Z")
 _ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
 _INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
+_UNSIGNED = re.compile(r"uint[0-9]{0,3}\Z")
 _BYTES_TYPE = re.compile(r"bytes(?P<size>[1-9][0-9]?)\Z")
 _DECIMAL = re.compile(r"-?[0-9]{1,78}\Z")
 _HEX_INTEGER = re.compile(r"0x[0-9a-fA-F]{1,64}\Z")
@@ -70,6 +74,8 @@ def parse_typed_data(text: str, field: str) -> TypedData:
     """Read typed data. Raises InvalidRequest, naming the field of the request and the place in the text."""
     if len(text) > BYTES_MAX:
         raise _refused(field, f"at most {BYTES_MAX} characters of typed data")
+    if sum(map(text.count, ",[{")) > DELIMITERS_MAX:
+        raise _refused(field, f"at most {DELIMITERS_MAX} commas and opening brackets")
     try:
         return _read(_document(text))
     except _Malformed as refused:
@@ -81,6 +87,7 @@ def parse_typed_data(text: str, field: str) -> TypedData:
 def _read(document: _Document) -> TypedData:
     declared = dict(document.types)
     declared.setdefault(DOMAIN, _domain_members(document.domain))
+    _check_domain(declared[DOMAIN])
     if document.primary_type == DOMAIN:
         raise _Malformed(f"`primaryType`: {DOMAIN} is part of what is signed, not what is signed")
     types = _Types(declared)
@@ -97,6 +104,19 @@ def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
             f"{', '.join(_DOMAIN_MEMBERS)}"
         )
     return tuple(_Member(name, kind) for name, kind in _DOMAIN_MEMBERS.items() if name in domain)
+
+
+def _check_domain(members: Sequence[_Member]) -> None:
+    """Refuse a member of the domain that is declared as something else than EIP-712 has it.
+
+    Policies compare these members: an address that is declared as a number would be no address to them.
+    """
+    for member in members:
+        expected = _DOMAIN_MEMBERS.get(member.name, member.type)
+        if member.type != expected and not (member.name == "chainId" and _UNSIGNED.match(member.type)):
+            raise _Malformed(
+                f"`types.{DOMAIN}`: `{member.name}` is declared as {member.type[:100]!r}: expected {expected}"
+            )
 
 
 class _Malformed(ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
@@ -94,6 +94,8 @@ def _check(value: Any, kind: Type, where: str) -> None:
         case Scalar():
             if not _is_scalar(value, kind):
                 raise MalformedTable(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
+        case _:
+            assert_never(kind)
 
 
 def _members(value: Any, where: str) -> list[tuple[str, Any]]:
