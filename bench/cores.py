@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -67,9 +67,17 @@ def machine() -> dict[str, str]:
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
         "kernel": f"Linux {platform.release()}",
         "python": platform.python_version(),
-        "packages": ", ".join(f"{package} {version(package)}" for package in packages),
+        "packages": ", ".join(f"{package} {_version(package)}" for package in packages),
         "file system": f"{_file_system(Path(tempfile.gettempdir()))}, a 4 kB fdatasync takes {_sync_us():.0f} us",
     }
+
+
+def _version(package: str) -> str:
+    """The version that is installed; moto is not where only the tests' packages are."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _processor() -> str:

@@ -18,7 +18,7 @@ NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
 def seen(new_server: NewServer, seed: str) -> tuple[str, ...]:
     """Every identifier and key that a server made for itself."""
     with new_server(seed=seed) as server:
-        (user,) = server.client.list_users().users
+        user = server.client.get_user(user_id=server.credentials.user_id).user
         (wallet,) = server.client.list_wallets().wallets
         accounts = server.client.list_wallet_accounts(wallet_id=wallet.wallet_id).accounts
         proved = server.client.create_user_tag(user_tag_name="x", user_ids=[], generate_app_proofs=True)

