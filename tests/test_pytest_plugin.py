@@ -18,6 +18,7 @@ NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
 def seen(new_server: NewServer, seed: str) -> tuple[str, ...]:
     """Every identifier and key that a server made for itself."""
     with new_server(seed=seed) as server:
+        assert server.credentials.user_id is not None
         user = server.client.get_user(user_id=server.credentials.user_id).user
         (wallet,) = server.client.list_wallets().wallets
         accounts = server.client.list_wallet_accounts(wallet_id=wallet.wallet_id).accounts
