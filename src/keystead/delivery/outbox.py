@@ -121,7 +121,10 @@ class Outbox:
         return await sender.send(await self._open_message(waiting))
 
     async def _wait(self) -> None:
+        """Until a message is written here, or the poll interval is over. Raises nothing: an exception would leave a
+        cycle of objects behind each second."""
+        timer = asyncio.get_running_loop().call_later(POLL_S, self._written.set)
         try:
-            await asyncio.wait_for(self._written.wait(), POLL_S)
-        except TimeoutError:
-            return
+            await self._written.wait()
+        finally:
+            timer.cancel()
