@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keystead.testing import Outbox
+from keystead import DevControls
 from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
 from tests.support.codes import Codes
@@ -24,6 +24,9 @@ def scenario(
 @pytest.fixture(scope="module")
 def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
     installation = bootstrap_installation(make_database(), mode="dev")
-    with running(installation, tmp_path_factory.mktemp("codes") / "log") as server:
-        yield Codes(server, server.caller, Outbox(server.base_url.replace("127.0.0.1", "localhost")))
+    with (
+        running(installation, tmp_path_factory.mktemp("codes") / "log") as server,
+        DevControls(server.base_url) as controls,
+    ):
+        yield Codes(server, server.caller, controls.outbox)
     installation.database.close()

@@ -111,7 +111,7 @@ class Lifecycle:
     async def _with_identities(self, submission: Submission, tokens: Mapping[str, str]) -> Submission:
         """The submission with what its tokens, by field, prove now."""
         environment = self._environment
-        check_liveness(submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
@@ -146,7 +146,7 @@ class Lifecycle:
     async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitOutcome]:
         """Decide on the organization as it is, and commit that. Not COMMITTED: decide again."""
         environment = self._environment
-        check_liveness(request.submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(request.submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         if attempt.looks_for_repeats and not request.is_vote:
             known = await self._on_record(request)
             if known is not None:

@@ -35,8 +35,8 @@ from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
 from keystead.server.cors import CorsPolicy
-from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
-from keystead.server.development_outbox import outbox_answer
+from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
+from keystead.server.development.outbox import outbox_answer
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond

@@ -1,0 +1,60 @@
+"""Who may use the developer's controls: programs on this machine, and pages that this server itself serves.
+
+Why not any page of this machine's browser: the controls give out codes and change everything. A page of another
+origin is known by its Origin or Sec-Fetch-Site header. A name that leads to 127.0.0.1 (DNS rebinding) is known by
+its Host header. A change must also carry a JSON content type and the header X-Keystead-Dev, which a browser sends
+for a page of another origin only after a preflight, and no preflight is answered here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+
+from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.server.messages import HttpRequest
+
+PREFIX = "/dev/v1"
+
+CHANGE_HEADER = b"x-keystead-dev"
+"""A change carries it with the value 1."""
+
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def check_may_read(request: HttpRequest) -> None:
+    """Raises PermissionDenied unless the caller is a program on this machine, or a page of this server."""
+    headers = dict(request.headers)
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    origin = headers.get(b"origin", b"").decode("latin-1").lower()
+    is_own_page = not origin or origin == f"http://{host}"
+    site = headers.get(b"sec-fetch-site", b"none").lower()
+    is_allowed = is_own_page and site in (b"none", b"same-origin")
+    if not (is_allowed and _is_loopback(request.client) and _without_port(host) in _LOCAL_NAMES):
+        raise PermissionDenied(
+            f"{request.path[:200]} is answered to programs on this machine only, at "
+            f"http://localhost:PORT{request.path[:200]}"
+        )
+
+
+def check_may_change(request: HttpRequest) -> None:
+    """Raises PermissionDenied as `check_may_read`, InvalidRequest if the two headers of a change are missing."""
+    check_may_read(request)
+    headers: Mapping[bytes, bytes] = dict(request.headers)
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
+        raise InvalidRequest("header Content-Type: expected application/json")
+    if headers.get(CHANGE_HEADER) != b"1":
+        raise InvalidRequest("header X-Keystead-Dev: expected 1; a change of the developer's controls carries it")
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and not port.endswith("]") else host
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
