@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from keystead.api.records import User
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import CommitOutcome, Page
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import sqlite_path
 from tests.storage.conftest import opened
@@ -62,12 +62,6 @@ async def new_family(store: DatabaseStore) -> Family:
     return Family(parent, children)
 
 
-def shared(commit: Commit) -> Commit:
-    """The creation of a sub-organization by the parent, which may give it the credentials of another."""
-    assert commit.new_organization is not None
-    return replace(commit, new_organization=replace(commit.new_organization, shares_credentials=True))
-
-
 @pytest.mark.parametrize("same", SAME.values(), ids=SAME)
 def test_of_two_siblings_at_the_same_instant_one_registers_it(same: Callable[[User], User], database: str) -> None:
     """By two stores, and by one store in one transaction; the commits beside them are written."""
@@ -102,10 +96,12 @@ def test_who_may_have_a_credential_of_another(database: str) -> None:
             await store.commit(family.parent.suborganization(elsewhere.head))
             user = a_user()
             assert await store.commit(family.first.step(user)) is COMMITTED
-            signed_up = family.parent.suborganization(family.child(with_key_of(user)))
+            child = family.child(with_key_of(user))
+            signed_up = family.parent.suborganization(child, shares_credentials=False)
             assert await store.commit(signed_up) is CREDENTIAL_HELD
-            given = shared(family.parent.suborganization(family.child(with_key_of(user))))
-            assert await store.commit(given) is COMMITTED, "the parent gives it to several"
+            assert await store.commit(family.parent.suborganization(child)) is COMMITTED, (
+                "the parent gives it to several"
+            )
             assert await store.commit(family.parent.step(with_key_of(user))) is COMMITTED, "the parent itself"
             assert await store.commit(elsewhere.step(with_key_of(user))) is COMMITTED, "of no parent"
             renamed = replace(user, user_name="another name")
