@@ -1,7 +1,7 @@
 """A session that has ended at one server has ended at the other the moment that the first has answered.
 
-Two server processes over one database, by a clock that the test moves. Each has used the session before, so each has
-its user's record in memory.
+Two server processes over one database, by a clock that the test moves. Both have answered the session before, so
+both have its user's record in memory.
 """
 
 from __future__ import annotations
