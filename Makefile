@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 
 # The tests that start no server: with the linters they take less than a minute.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline audit keys \
-	identities sessions delivery client))
+	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: help run install check test fuzz bench lock generate
