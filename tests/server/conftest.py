@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from keystead.testing import Outbox
 from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
-from tests.support.codes import Codes
+from tests.support.codes import Codes, outbox_of
 from tests.support.servers import bootstrap_installation, running
 
 
@@ -25,5 +24,5 @@ def scenario(
 def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
     installation = bootstrap_installation(make_database(), mode="dev")
     with running(installation, tmp_path_factory.mktemp("codes") / "log") as server:
-        yield Codes(server, server.caller, Outbox(server.base_url.replace("127.0.0.1", "localhost")))
+        yield Codes(server, server.caller, outbox_of(server))
     installation.database.close()
