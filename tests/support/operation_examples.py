@@ -50,6 +50,7 @@ from tests.support.organization_fixtures import (
     private_key_params,
 )
 from tests.support.passkeys import SoftPasskey
+from tests.support.recovery import recovering
 
 __all__ = [
     "ANSWERED_WITH_ANOTHER",
@@ -119,6 +120,12 @@ def _email_auth(record_ids: RecordIds) -> dict[str, Any]:
         "invalidateExisting": True,
         **custom,
     }
+
+
+def _email_recovery(record_ids: RecordIds) -> dict[str, Any]:
+    parameters = _email_auth(record_ids) | {"email": record_ids.fresh("email_recovery")}
+    del parameters["apiKeyName"], parameters["invalidateExisting"]
+    return parameters
 
 
 def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -376,6 +383,9 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_EMAIL_AUTH_V3": lambda f: _email_auth(f),
     "ACTIVITY_TYPE_EMAIL_AUTH_V2": lambda f: _email_auth(f),
     "ACTIVITY_TYPE_EMAIL_AUTH": lambda f: _email_auth(f),
+    "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2": lambda f: _email_recovery(f),
+    "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY": lambda f: _email_recovery(f),
+    "ACTIVITY_TYPE_RECOVER_USER": lambda f: {"userId": f.root_user_id, "authenticator": SoftPasskey().params()},
     "ACTIVITY_TYPE_OTP_AUTH": lambda f: {
         "otpId": f.fresh("otp_auth"),
         "otpCode": SANDBOX_CODE,
@@ -461,7 +471,10 @@ ANSWERED_WITH_ANOTHER = {
 
 
 def submitter(activity_type: str, root: Caller) -> Caller:
-    """Who submits the example in the root user's place: a sub-organization is deleted by its own root user."""
+    """Who submits the example in the root user's place: a sub-organization is deleted by its own root user, and a
+    user is recovered by a recovery key of that user."""
+    if activity_type == "ACTIVITY_TYPE_RECOVER_USER":
+        return recovering(root, root)
     if activity_type != "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION":
         return root
     key = generate_api_key()
