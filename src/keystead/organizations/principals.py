@@ -228,9 +228,10 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
             f"no user of organization {organization_id} has the {_CALLED[kind]} that the attested stamp proves",
             machine_code="CREDENTIAL_NOT_FOUND",
         )
+    read_only = ": X-Session is of no read-only session here" if proven.session_digest else ""
     return Unauthenticated(
         "could not find public key in organization or its parent organization "
-        f"organizationId={organization_id} publicKey={proven.public_key}",
+        f"organizationId={organization_id} publicKey={proven.public_key}{read_only}",
         machine_code="PUBLIC_KEY_NOT_FOUND",
     )
 

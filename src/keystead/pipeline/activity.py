@@ -32,10 +32,15 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be made, and the rows beside it."""
+    """An organization to be made, and the rows beside it.
+
+    `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
+    parent have.
+    """
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
+    shares_credentials: bool = False
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
@@ -134,8 +139,9 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
     once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
     is asked. `load_context` looks up, before every decision, what `resources` and the execution need beyond the
-    organization. `resources` gives the keywords besides `activity` that policies see, from the organization, the
-    intent and the context (None without `load_context`).
+    organization; where it reads rows of the organization itself (`context_is_own`), the commits before the activity
+    are durable first. `resources` gives the keywords besides `activity` that policies see, from the organization,
+    the intent and the context (None without `load_context`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -149,6 +155,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     user_lookup: UserLookup | None = None
     changes_organization: bool = True
     load_context: LoadContext | None = None
+    context_is_own: bool = True
     resources: Resources | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
