@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -199,7 +199,7 @@ def test_a_recovery_key_is_no_session_for_mfa(codes: Codes) -> None:
     assert waiting["status"] == "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"
 
 
-STARTS_REFUSED = [
+STARTS_REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("the feature is off", {"disableEmailRecovery": True}, 400, "FEATURE_NAME_EMAIL_RECOVERY is not enabled"),
     ("nobody has the address", {}, 404, "unable to find a user with this e-mail address"),
 ]

@@ -116,7 +116,13 @@ async def _held_by_siblings(source: ContextSource, intent: RecoverUserIntent) ->
     return await held_by_siblings(source, authenticators=(intent.authenticator,))
 
 
-@activity("ACTIVITY_TYPE_RECOVER_USER", owner=_owner, load_context=_held_by_siblings, for_recovery=True)
+@activity(
+    "ACTIVITY_TYPE_RECOVER_USER",
+    owner=_owner,
+    load_context=_held_by_siblings,
+    context_is_own=False,
+    for_recovery=True,
+)
 def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Outcome[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
     user = user_named(execution.organization, intent.user_id)
