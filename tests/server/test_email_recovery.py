@@ -209,7 +209,7 @@ STARTS_REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("name", "switch", "status", "text"), STARTS_REFUSED, ids=[row[0] for row in STARTS_REFUSED]
 )
 def test_recoveries_that_do_not_start(
-    codes: Codes, name: str, switch: dict[str, bool], status: int, text: str
+    codes: Codes, name: str, switch: dict[str, Any], status: int, text: str
 ) -> None:
     user, address = new_sub_organization(codes.caller, **switch), an_address()
     if switch:
