@@ -187,6 +187,7 @@ class Server:
             "master_key_file": self._master_key_file(),
             "mode": installation.mode,
             "port": self.port,
+            "sandbox_contacts": True,  # the examples of operations use these
         }
         variables = {
             f"KEYSTEAD_{name.upper()}": str(value)
