@@ -166,7 +166,7 @@ class DevControls:
         self._http = httpx.Client(base_url=f"{self.base_url}/dev/v1/", timeout=_TIMEOUT_S, trust_env=False)
         self.clock = DevClock(self)
         self.faults = DevFaults(self)
-        self.outbox = Outbox(lambda: self._answer("GET", "outbox"))
+        self.outbox = Outbox(self.base_url, self._http)
 
     def __enter__(self) -> Self:
         return self

@@ -6,8 +6,9 @@ Not here: the developer's other controls (`dev_controls`), the server's half.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from functools import partial
 
+import httpx
 import msgspec
 
 
@@ -31,14 +32,20 @@ class _Outbox(msgspec.Struct, frozen=True):
 
 
 class Outbox:
-    """`read` gives the answer to GET /dev/v1/outbox."""
+    """`base_url`: where the server is. `http`: a client to ask with; without one, each question makes one anew.
 
-    def __init__(self, read: Callable[[], bytes]) -> None:
-        self._read = read
+    Every method raises httpx.HTTPError if the server does not answer, or is no development server.
+    """
+
+    def __init__(self, base_url: str, http: httpx.Client | None = None) -> None:
+        self._url = f"{base_url}/dev/v1/outbox"
+        # Not through a proxy of the environment: it cannot reach this machine.
+        self._get = partial(httpx.get, trust_env=False) if http is None else http.get
 
     def messages(self, recipient: str | None = None) -> list[SentMessage]:
         """Oldest first; those to one e-mail address or phone number, if one is given."""
-        kept = msgspec.json.decode(self._read(), type=_Outbox).messages
+        answer = self._get(self._url, timeout=10).raise_for_status()
+        kept = msgspec.json.decode(answer.content, type=_Outbox).messages
         return [
             one.message for one in kept if recipient is None or one.message.recipient.lower() == recipient.lower()
         ]
