@@ -89,6 +89,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: Statement
     one_time_code: Statement
     code_count: Statement
+    used_token: Statement
     due_messages: Statement
     email_events: Pages
 

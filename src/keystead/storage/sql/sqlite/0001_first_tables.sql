@@ -173,6 +173,19 @@ CREATE TABLE one_time_code_count (
 
 CREATE INDEX one_time_code_count_by_expiry ON one_time_code_count (expires_at_ms);
 
+-- Verification tokens that are good for one use, once they were used. id: one use over all organizations, since a
+-- parent's token is good in each of its sub-organizations.
+CREATE TABLE used_token (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE UNIQUE INDEX used_token_by_id ON used_token (id);
+CREATE INDEX used_token_by_expiry ON used_token (expires_at_ms);
+
 -- due_ms: null once the message was sent or given up.
 CREATE TABLE outgoing_message (
     organization_id TEXT NOT NULL,
