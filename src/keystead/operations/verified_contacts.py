@@ -69,8 +69,8 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     """What the token states, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, so it is good for one use: the outcome has
-    `used_up(token)` among its attachments. Raises InvalidRequest for a token that is forged, expired, used up, or of
-    another organization.
+    `used_up(token)` among its attachments. Raises InvalidRequest for a token that is forged, expired, used up, or
+    of another organization.
     """
     keys = await execution.signer.installation_keys()
     issuer = {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")

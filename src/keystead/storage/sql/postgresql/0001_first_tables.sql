@@ -193,9 +193,12 @@ CREATE TABLE outgoing_message (
     id TEXT COLLATE "C" NOT NULL,
     revision BIGINT NOT NULL,
     due_ms BIGINT,
+    expires_at_ms BIGINT NOT NULL,
     body BYTEA NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
+
+CREATE INDEX outgoing_message_by_expiry ON outgoing_message (expires_at_ms);
 
 -- Any process takes what is due, of any organization.
 CREATE INDEX outgoing_message_due ON outgoing_message (due_ms) WHERE due_ms IS NOT NULL;
@@ -205,10 +208,12 @@ CREATE TABLE email_event (
     id TEXT COLLATE "C" NOT NULL,
     recipient TEXT COLLATE "C" NOT NULL,
     event_type TEXT COLLATE "C" NOT NULL,
+    expires_at_ms BIGINT NOT NULL,
     body BYTEA NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
 
+CREATE INDEX email_event_by_expiry ON email_event (expires_at_ms);
 CREATE INDEX email_event_by_recipient ON email_event (organization_id, recipient, id);
 
 -- parent_id: '' for an organization without a parent, since null could not be part of the key.

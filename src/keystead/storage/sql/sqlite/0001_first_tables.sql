@@ -192,9 +192,12 @@ CREATE TABLE outgoing_message (
     id TEXT NOT NULL,
     revision INTEGER NOT NULL,
     due_ms INTEGER,
+    expires_at_ms INTEGER NOT NULL,
     body BLOB NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
+
+CREATE INDEX outgoing_message_by_expiry ON outgoing_message (expires_at_ms);
 
 -- Any process takes what is due, of any organization.
 CREATE INDEX outgoing_message_due ON outgoing_message (due_ms) WHERE due_ms IS NOT NULL;
@@ -204,10 +207,12 @@ CREATE TABLE email_event (
     id TEXT NOT NULL,
     recipient TEXT NOT NULL,
     event_type TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
     body BLOB NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
 
+CREATE INDEX email_event_by_expiry ON email_event (expires_at_ms);
 CREATE INDEX email_event_by_recipient ON email_event (organization_id, recipient, id);
 
 -- parent_id: '' for an organization without a parent, since null could not be part of the key.
