@@ -19,6 +19,7 @@ from keystead.cli.failure import Failure
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.connection import Answer
+from keystead.server.console_link import ConsoleLink
 from keystead.server.development.development import Development
 from keystead.server.listening import AddressInUse, bind
 from keystead.server.opening import NotReady
@@ -71,13 +72,16 @@ def dev(
         logs.configure("warning")
         settings = folder.settings(oidc_keys_file=oidc_keys_file, oidc_issuers=oidc_issuers, log_requests=not quiet)
 
-        development = Development(settings)
+        console_link = ConsoleLink(credentials)
+        development = Development(settings, console_link)
 
         async def application(service: Service) -> Answer:
             addresses = await _first_addresses(service, credentials.organization_id)
             signer = await service.signer.bundle_signer()
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
-            banner = development_banner(credentials, data, addresses, signer, proxy_id, seeded=bool(seed))
+            banner = development_banner(
+                credentials, data, addresses, signer, proxy_id, console_link.url(base_url), seeded=bool(seed)
+            )
             answer = await development.application()
             print(banner, flush=True)
             return answer

@@ -8,18 +8,16 @@ for a page of another origin only after a preflight, and no preflight is answere
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.server.loopback import is_from_this_machine
 from keystead.server.messages import HttpRequest
 
 PREFIX = "/dev/v1"
 
 CHANGE_HEADER = b"x-keystead-dev"
 """A change carries it with the value 1."""
-
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def check_may_read(request: HttpRequest) -> None:
@@ -29,8 +27,7 @@ def check_may_read(request: HttpRequest) -> None:
     origin = headers.get(b"origin", b"").decode("latin-1").lower()
     is_own_page = not origin or origin == f"http://{host}"
     site = headers.get(b"sec-fetch-site", b"none").lower()
-    is_allowed = is_own_page and site in (b"none", b"same-origin")
-    if not (is_allowed and _is_loopback(request.client) and _without_port(host) in _LOCAL_NAMES):
+    if not (is_own_page and site in (b"none", b"same-origin") and is_from_this_machine(request)):
         raise PermissionDenied(
             f"{request.path[:200]} is answered to programs on this machine only, at "
             f"http://localhost:PORT{request.path[:200]}"
@@ -46,15 +43,3 @@ def check_may_change(request: HttpRequest) -> None:
         raise InvalidRequest("header Content-Type: expected application/json")
     if headers.get(CHANGE_HEADER) != b"1":
         raise InvalidRequest("header X-Keystead-Dev: expected 1; a change of the developer's controls carries it")
-
-
-def _without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and not port.endswith("]") else host
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

@@ -18,6 +18,7 @@ from keystead.api.errors import Internal, MethodNotAllowed, NotFound, ServiceErr
 from keystead.api.rendering import error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.connection import Answer
+from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.access import PREFIX, check_may_change, check_may_read
 from keystead.server.development.control import Control
@@ -28,6 +29,9 @@ from keystead.server.development.requests_seen import RequestsSeen
 from keystead.server.logs import logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.rate_limits import RateLimited
+
+_OF_APPLICATION = (OUTBOX, CONSOLE_LOGIN)
+"""Controls that the application answers itself: they are bound to its messages, and to the console."""
 
 _OF_CLIENTS = ("/public/", "/auth-proxy/")
 """Paths whose requests may fail by choice, and are seen."""
@@ -61,7 +65,7 @@ class DevelopmentApplication:
         """Raises nothing but CancelledError, which cuts the connection."""
         if request.refusal is not None or (request.method == "OPTIONS" and not _is_control(request.path)):
             return await self._application(request)
-        if _is_control(request.path) and request.path != OUTBOX:
+        if _is_control(request.path) and request.path not in _OF_APPLICATION:
             return await self._control_answer(request)
         if not request.path.startswith(_OF_CLIENTS):
             return await self._application(request)
@@ -113,7 +117,7 @@ class DevelopmentApplication:
     async def _controlled(self, request: HttpRequest) -> bytes:
         check_may_read(request)
         if request.path == PREFIX:
-            return msgspec.json.encode({"controls": sorted([*self._controls, OUTBOX])})
+            return msgspec.json.encode({"controls": sorted([*self._controls, *_OF_APPLICATION])})
         control = self._controls.get(request.path)
         if control is None:
             raise NotFound(f"no such control: {request.path[:200]}; GET {PREFIX} lists them")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from keystead.api.identifiers import new_id
 from keystead.server.application import Application
 from keystead.server.connection import Answer
+from keystead.server.console_link import ConsoleLink
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
@@ -28,15 +29,20 @@ from keystead.storage.sqlite import SqliteStore
 
 
 class Development:
-    """`service` must be open before `application` is called. `new_id` and `entropy`: as `Sources` has them."""
+    """`service` must be open before `application` is called.
+
+    `console_link`: as Application takes it; `new_id` and `entropy`: as Sources has them.
+    """
 
     def __init__(
         self,
         settings: Settings,
+        console_link: ConsoleLink | None = None,
         new_id: Callable[[], str] = new_id,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.clock = DevelopmentClock()
+        self._console_link = console_link
         self._outcomes = ChosenOutcomes()
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
@@ -61,7 +67,7 @@ class Development:
             *snapshots.controls(),
         ]
         return DevelopmentApplication(
-            Application(service).answer,
+            Application(service, self._console_link).answer,
             {control.name: control for control in controls},
             self._faults,
             self._rate_limit,
