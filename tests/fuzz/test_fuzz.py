@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.__main__ import server_to_attack
 from fuzz.decoders import fuzz_decoders
 from fuzz.delays import measured
 from fuzz.findings import Findings
@@ -19,9 +20,10 @@ NEVER = float("inf")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_requests(seed: int, sqlite_server: Server, tmp_path: Path) -> None:
+def test_requests(seed: int, tmp_path: Path) -> None:
     findings = Findings(tmp_path)
-    fuzz_requests(sqlite_server, findings, random.Random(seed), until=NEVER, limit=250)
+    with server_to_attack() as server:
+        fuzz_requests(server, findings, random.Random(seed), until=NEVER, limit=250)
     assert findings.tried >= 250
     assert findings.found == []
 
