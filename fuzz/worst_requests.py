@@ -147,13 +147,8 @@ def _passkeys(of_each: int) -> Callable[[], dict[str, Any]]:
     """100 users with so many passkeys each."""
 
     def users() -> dict[str, Any]:
-        return {
-            "users": [
-                user_params("")
-                | {"apiKeys": [], "authenticators": [SoftPasskey().params() for _ in range(of_each)]}
-                for _ in range(100)
-            ]
-        }
+        passkeys = [[SoftPasskey().params() for _ in range(of_each)] for _ in range(100)]
+        return {"users": [user_params("") | {"apiKeys": [], "authenticators": each} for each in passkeys]}
 
     return users
 
