@@ -367,8 +367,8 @@ def test_warnings_reach_the_author(sqlite_server: Server) -> None:
             ("RAW_PAYLOAD",),
             policy_params(
                 effect="EFFECT_DENY",
-                condition="activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_ETHEREUM'"
-                " && eth.tx.value > 5",
+                condition="activity.kind == 'SIGN_TRANSACTION'"
+                " && activity.params.type == 'TRANSACTION_TYPE_ETHEREUM' && eth.tx.value > 5",
             ),
         ),
         (

@@ -1,7 +1,8 @@
 """Long policies and MFA conditions: what they are refused for, and that other organizations are answered meanwhile.
 
 In this process and on one event loop, so that the order of the answers is the order in which the server works.
-Not here: the limits one by one (`test_policy_attacks`), what is compiled at once (`tests/pipeline/test_policy_sets`).
+Not here: the limits one by one (`test_policy_attacks`), how much is compiled at once
+(`tests/pipeline/test_policy_sets`).
 """
 
 from __future__ import annotations
