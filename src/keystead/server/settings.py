@@ -59,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: Annotated[
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
+    console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
     ] = "info"
@@ -161,6 +162,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_last_s: Annotated[
         int, Meta(description="Seconds after which a message that cannot be sent is given up.", ge=1)
     ] = 600
+    messages_kept_s: Annotated[
+        int,
+        Meta(
+            description="Seconds for which the outbox keeps messages that are done with, and `list_email_events` "
+            "tells of e-mails; then they are deleted.",
+            ge=1,
+        ),
+    ] = 30 * 24 * 3_600
     sandbox_contacts: Annotated[
         bool,
         Meta(
