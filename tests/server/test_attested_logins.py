@@ -270,7 +270,7 @@ def test_what_needs_more_approvals_in_the_parent_is_refused(place: Place) -> Non
     )
     key = generate_api_key()
     status, message = refusal(oauth_login(ordinary, place.id_token(key.public_key), key.public_key))
-    assert (status, "waits for nobody's approval" in message) == (403, True), message
+    assert (status, "cannot wait for approvals" in message) == (403, True), message
 
 
 def test_a_sister_logs_nobody_in(place: Place) -> None:

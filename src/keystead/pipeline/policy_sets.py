@@ -1,7 +1,7 @@
-"""The compiled policies of organizations, kept in bounded memory. A service owns one object of this kind.
+"""The cache of compiled policies, in bounded memory. A service owns one object of it.
 
-Here: what is kept and for how long, and compiling without holding the event loop. Not here: what policies compile
-to (`policies.policy_set`), their evaluation (`policies.authorize`).
+Here: what is cached and for how long, and compilation in steps that let other requests run. Not here: what
+policies compile to (`policies.policy_set`), their evaluation (`policies.authorize`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ CHARACTERS_MAX: Final = 1_000_000
 """Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
 
 CHARACTERS_AT_ONCE: Final = 2_000
-"""Characters that are compiled before other requests run: some 10 ms of work. An expression is compiled whole, and
-has at most 10,000 characters."""
+"""Characters that are compiled before other requests run: some 10 ms of work. One expression is compiled without
+a pause; it has at most 10,000 characters."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
-"""What keeping an organization costs besides its expressions, counted in characters: it may have no policies."""
+"""What an organization in the cache costs besides its expressions, in characters. It may have no policies."""
 
 
 class CompiledPolicies(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 
 
 class _Entry:
-    """What is kept of one organization: its compiled expressions, and what was made of `policies` with them."""
+    """The entry of one organization: its compiled expressions, and what `policies` were compiled to with them."""
 
     __slots__ = ("characters", "compiled", "expressions", "policies")
 
@@ -111,7 +111,8 @@ class PolicySets:
         compiled: CompiledPolicies,
         expressions: dict[Source, CompiledExpression],
     ) -> None:
-        """Keep what was compiled, and drop organizations until all fit. One that does not fit alone is not kept."""
+        """Cache what was compiled, and drop organizations until the rest fits. An organization that does not fit
+        alone is not cached."""
         if self._entries.get(organization.id) is not entry:  # dropped while its expressions were compiled
             return
         self.characters -= entry.characters
@@ -129,8 +130,8 @@ class PolicySets:
 async def _compiled(
     sources: Iterable[Source], known: dict[Source, CompiledExpression]
 ) -> dict[Source, CompiledExpression]:
-    """The expressions of these sources. What `known` lacks is compiled and added to it: requests that wait for the
-    same expressions at the same time share the work."""
+    """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so that
+    concurrent requests share the work."""
     compiled: dict[Source, CompiledExpression] = {}
     characters = 0
     for source in dict.fromkeys(sources):

@@ -1,7 +1,6 @@
-"""Several commits written as one transaction of few statements.
+"""Merges several commits into one transaction of few statements. Pure.
 
-Here: merging commits. Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`,
-`postgres_transactions`). Pure.
+Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`, `postgres_transactions`).
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merg
 """Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
-"""Tables whose rows are written under no lock of their organization: the columns by which another insert of the
-same row waits for this one."""
+"""Tables whose rows are written without a lock of their organization, and the columns of the unique index that
+makes another insert of the same row wait."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -38,9 +37,9 @@ class Batch(msgspec.Struct, frozen=True):
 
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
-    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
-    process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
-    delete; none of them is in `rows`.
+    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests. Every
+    process locks them in this order, so that no two transactions wait for each other. `deleted`: keys of rows to
+    delete; `rows` has no row of these keys.
     """
 
     version_checks: dict[str, Version]
@@ -55,13 +54,12 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def merge(commits: Iterable[WriteSet]) -> Batch | None:
-    """The write sets as one batch. None if they cannot all succeed: one does not begin where the one before it
-    ends.
+    """The write sets as one batch. None if they cannot all succeed, because a swap does not start from the result
+    of the swap before it.
 
-    Swaps of one organization's version that follow each other become one swap from the first version to the
-    last: no other transaction sees the versions between. For the same reason only the last state of a record, a
-    text or a look-up is written. Swaps of one activity are not merged: each is decided on the activity that was
-    read.
+    Consecutive swaps of one organization's version become one swap from the first version to the last: no other
+    transaction sees the versions between. For the same reason only the last state of a record, a text or a look-up
+    is written. Swaps of one activity are not merged, because each is decided on the activity as it was read.
     """
     version_checks: dict[str, Version] = {}
     version_swaps: dict[Row, VersionSwap] = {}

@@ -1,7 +1,7 @@
-"""Every statement as its database's driver takes it.
+"""Every statement in the form that its database's driver takes.
 
 Here: reading the files of the folder `sql`, and the form of their parameters. Not here: the SQL (`sql`, `tables`),
-running it (`sqlite`, `postgres`), what rows mean (`rows`).
+running it (`sqlite`, `postgres`), what rows hold (`rows`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SQL = Path(__file__).parent / "sql"
 """The folder of the statements and the migrations."""
 
 SQLITE_ROWS_AT_ONCE = (4, 1)
-"""How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
-more, the values fall out of the processor's cache between binding and writing them."""
+"""How many rows one SQLite statement inserts. Each execution releases the interpreter lock and must take it again,
+so several rows are faster than one. More than four were measured to be slower."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
@@ -48,7 +48,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Pages(msgspec.Struct, frozen=True):
-    """A statement for each side of the cursor. Ids are in order of creation."""
+    """A statement for the ids below the cursor, and one for those above. Ids are in order of creation."""
 
     below: Statement
     above: Statement
@@ -94,10 +94,10 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Swap(msgspec.Struct, frozen=True):
-    """A compare-and-swap: `update` changes one row, or none where the row expected is no longer there.
+    """A compare-and-swap: `update` changes one row, or none if the row has changed.
 
-    `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. It takes
-    one list for each column of the key.
+    `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. Its
+    arguments are one list for each column of the key.
     """
 
     update: Statement
@@ -108,8 +108,8 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that both databases have in the same form.
 
     `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
-    of an organization but its records and its activities; each statement takes the organization's id.
-    `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
+    of an organization except its records and its activities; the parameter of each statement is the organization's
+    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
     """
 
     reads: Reads
@@ -150,7 +150,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
 
 
 def sqlite_statements() -> SqliteStatements:
-    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+    """Raises ValueError if a statement is missing or unused."""
     named = _Named("sqlite")
     statements = SqliteStatements(
         reads=_reads(named),
@@ -170,7 +170,7 @@ def sqlite_statements() -> SqliteStatements:
 
 
 def postgres_statements() -> PostgresStatements:
-    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+    """Raises ValueError if a statement is missing or unused."""
     named = _Named("postgresql")
     statements = PostgresStatements(
         reads=_reads(named),
@@ -193,7 +193,7 @@ def postgres_statements() -> PostgresStatements:
 
 
 class _Named:
-    """The statements of a dialect's files, each taken by its name."""
+    """The statements of a dialect's files, by name."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect

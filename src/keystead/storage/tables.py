@@ -1,7 +1,7 @@
 """The tables that commits write, and the statements that insert into them and delete from them.
 
-Here: names, columns in order, keys, and what becomes of a row whose key exists already. Not here: creating the
-tables (`sql/*/0001_first_tables.sql`), every other statement (`sql`), what the rows hold (`rows`).
+Here: names, columns in order, keys, and what an insert does if the key exists already. Not here: creating the
+tables (`sql/*/0001_first_tables.sql`), all other statements (`sql`), what the rows hold (`rows`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keystead.organizations.attachments import ATTACHED_TABLES
 
 
 class IfPresent(Enum):
-    """What an insert does where a row of the same key exists."""
+    """What an insert does if a row of the same key exists."""
 
     SKIP = "skip"
     REPLACE = "replace"
@@ -28,9 +28,9 @@ class IfPresent(Enum):
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table that commits write.
 
-    `columns` are all of them, in order, with their types: str, int, bool or bytes. The first `key_length` are the
-    primary key. `is_merged`: where several commits share a transaction, only the last row of each key is written.
-    `has_revision`: its rows are changed by compare-and-swap of the column `revision`, the first after the key.
+    `columns`: all columns in order, with their types: str, int, bool or bytes. The first `key_length` columns are
+    the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
+    `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
     """
 
     name: str
@@ -54,7 +54,7 @@ def _columns(**types: type) -> tuple[tuple[str, type], ...]:
 
 
 def _attached(table: AttachedTable) -> Table:
-    # Of two new rows of one key, the second is skipped, and its commit with it.
+    # If two commits insert a row of the same key, the second row is skipped, and its commit fails.
     if_present = IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL
     return Table(
         name=table.name,
@@ -66,8 +66,8 @@ def _attached(table: AttachedTable) -> Table:
     )
 
 
-# In the order in which a transaction writes them: tables whose rows may be skipped come first, so that little is
-# undone then.
+# In the order in which a transaction writes them. Tables whose rows may be skipped come first, so that a rollback
+# has little to undo.
 TABLES = (
     Table(
         name="instance",
@@ -162,14 +162,15 @@ _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "b
 
 
 def sqlite_insert(table: Table, rows: int) -> str:
-    """Inserts so many rows. Parameters: the values of the rows, one after another."""
+    """Inserts this number of rows. Parameters: the values of the rows, one after another."""
     values = f"({', '.join('?' * len(table.columns))})"
     return _insert(table, f"VALUES {', '.join([values] * rows)}")
 
 
 @functools.cache
 def postgres_insert(tables: tuple[Table, ...]) -> str:
-    """Inserts any number of rows into each of these tables, in one round trip. Gives the number inserted, by table.
+    """Inserts any number of rows into each of these tables, in one round trip. Returns the number inserted, by
+    table.
 
     Parameters: one array for each column, table by table.
     """
@@ -202,7 +203,7 @@ def _on_conflict(table: Table) -> str:
 
 
 def row_swap(table: Table) -> str:
-    """Puts a row in the place of the revision before it. Parameters: `write_set.RowSwap`."""
+    """Replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
     columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
     key = " AND ".join(f"{name} = :{name}" for name in table.key)
     return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608

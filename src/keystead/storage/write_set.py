@@ -33,7 +33,7 @@ IF_SKIPPED = {
     "activity": CommitOutcome.DUPLICATE,
     **{table.name: CommitOutcome.CONFLICT for table in ATTACHED_TABLES if table.has_revision},
 }
-"""The outcome of a commit that inserts a row of this table where the key exists already."""
+"""The outcome of a commit that inserts a row into this table if the key exists already."""
 
 
 class VersionSwap(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ class ActivitySwap(msgspec.Struct, frozen=True):
 class RowSwap(msgspec.Struct, frozen=True):
     """Compare-and-swap of a row with a revision: fails unless `before` is still its revision.
 
-    `key_values` and `values` map columns to values: those of the key, and the new ones of all others.
+    `key_values`: the columns of the key with their values. `values`: all other columns with their new values.
     """
 
     table: str
@@ -133,7 +133,7 @@ Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
 
 
 class WalletContents(msgspec.Struct, frozen=True):
-    """A wallet whose accounts are all deleted."""
+    """A wallet of which all accounts are deleted."""
 
     organization_id: str
     wallet_id: str
@@ -145,10 +145,10 @@ class WalletContents(msgspec.Struct, frozen=True):
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
-    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
-    deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
-    the `deleted_organizations` everything but their records and their activities. `version_checks`: other
-    organizations, and the version that must be the newest of each.
+    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
+    also in `rows`, its row exists afterwards. All accounts of the `emptied_wallets` are deleted. Everything of the
+    `deleted_organizations` is deleted except their records and activities. `version_checks`: other organizations,
+    with the version that must be the newest of each.
     """
 
     rows: list[tuple[str, Row]] = []
