@@ -49,7 +49,7 @@ def test_senders(case: Case, secret_file: str) -> None:
 
 REFUSED = [
     ({"smtp_host": "mail.example.com"}, "KEYSTEAD_SMTP_SENDER: needed"),
-    ({**SMTP, "smtp_username": "name"}, "give both or none"),
+    ({**SMTP, "smtp_username": "name"}, "set both or none"),
     ({**SMTP, "smtp_username": "name", "smtp_password_file": "/nowhere"}, "KEYSTEAD_SMTP_PASSWORD_FILE: cannot be"),
     ({**SMTP, "smtp_ca_file": "/nowhere"}, "KEYSTEAD_SMTP_CA_FILE: cannot be read"),
     ({"message_hook_url": "http://example.com"}, "https://"),

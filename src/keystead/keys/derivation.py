@@ -8,7 +8,6 @@ long per key. The tests compare it with the published vectors and with that libr
 from __future__ import annotations
 
 import hmac
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -18,6 +17,7 @@ from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.paths import HARDENED, effective_segments
 from keystead.keys.public_keys import public_key
 from keystead.keys.steps import Steps, complete
+from keystead.primitives.lru import Lru
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",
@@ -44,7 +44,7 @@ class KnownParents:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[bytes, Curve, tuple[int, ...]], bytes] = OrderedDict()
+        self._kept = Lru[tuple[bytes, Curve, tuple[int, ...]], bytes](PARENTS_KEPT)
 
     def of(self, wallet: bytes) -> ParentKey:
         """For the wallet that these bytes identify. The same bytes must never identify another seed."""
@@ -54,11 +54,8 @@ class KnownParents:
         place = (wallet, curve, path)
         known = self._kept.get(place)
         if known is None:
-            known = self._kept[place] = computed_parent(curve, path, private_key)
-            if len(self._kept) > PARENTS_KEPT:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(place)
+            known = computed_parent(curve, path, private_key)
+            self._kept.put(place, known)
         return known
 
     def forget(self) -> None:

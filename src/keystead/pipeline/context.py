@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from keystead.api.lru import Lru
 from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
+from keystead.primitives.lru import Lru
 
 
 class ContextReads(Protocol):

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from keystead.api.lru import Lru
 from keystead.organizations.organization import Change, Organization, Put, Version, apply_unordered, from_records
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
+from keystead.primitives.lru import Lru
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
