@@ -71,7 +71,9 @@ async def _executed(
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        context=await operation.load_context(ContextSource(organization, store, TransactionRules(), cache), asked)
+        context=await operation.load_context(
+            ContextSource(organization, activity.submitter_id, store, TransactionRules(), cache), asked
+        )
         if operation.load_context
         else None,
     )

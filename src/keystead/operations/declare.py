@@ -136,6 +136,7 @@ def activity(
     user_lookup: UserLookup | None = None,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
+    context_is_own: bool = True,
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
@@ -146,7 +147,8 @@ def activity(
     It may yield a Refusal in place of the outcome.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
-    Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
+    Execution. `context_is_own=False`: it reads rows of other organizations alone, so it need not wait for commits
+    of its own. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
     `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that
     raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they
     prove.
@@ -184,6 +186,7 @@ def activity(
                 by_parent=by_parent,
                 user_lookup=user_lookup,
                 load_context=load_context,
+                context_is_own=context_is_own,
                 resources=resources,
                 precondition=precondition,
                 oidc_tokens=oidc_tokens,

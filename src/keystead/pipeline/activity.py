@@ -32,10 +32,15 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to create, and the rows beside it."""
+    """An organization to create, and the rows beside it.
+
+    `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
+    parent have.
+    """
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
+    shares_credentials: bool = False
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
@@ -135,7 +140,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `oidc_tokens` returns the intent's ID tokens by field. They are verified once, when it is submitted.
     - `precondition` gets the submitter's id and refuses a new submission before any policy is evaluated.
     - `load_context` runs before every decision. It looks up what `resources` and the execution need beyond the
-      organization.
+      organization. If it reads rows of the organization itself (`context_is_own`), the commits before the activity
+      are durable first.
     - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
       the context (None without `load_context`).
     """
@@ -151,6 +157,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     user_lookup: UserLookup | None = None
     changes_organization: bool = True
     load_context: LoadContext | None = None
+    context_is_own: bool = True
     resources: Resources | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None

@@ -50,7 +50,7 @@ async def case_of_submission(
         identities=submission.identities,
         proofs=(authorization.proof_of(caller, submission, now_ms),),
         now_ms=now_ms,
-        context=await _loaded(operation, intent, organization, environment),
+        context=await _loaded(operation, intent, organization, caller.user.user_id, environment),
     )
 
 
@@ -74,7 +74,9 @@ async def case_of_activity(
     policies = await environment.policy_sets.of(organization, users)
     context = missing = None
     try:
-        context = await _loaded(operation, version.upgrade(intent), organization, environment)
+        context = await _loaded(
+            operation, version.upgrade(intent), organization, activity.submitter_id, environment
+        )
     except ServiceError as refused:
         if is_temporary(refused):
             raise
@@ -120,11 +122,15 @@ def operation_of(activity: Activity, environment: Environment) -> ActivityOperat
 
 
 async def _loaded(
-    operation: ActivityOperation, intent: RequestStruct, organization: Organization, environment: Environment
+    operation: ActivityOperation,
+    intent: RequestStruct,
+    organization: Organization,
+    submitter_id: str,
+    environment: Environment,
 ) -> Any:
     if operation.load_context is None:
         return None
     source = ContextSource(
-        organization, environment.store, environment.rules.transactions, environment.signing_cache
+        organization, submitter_id, environment.store, environment.rules.transactions, environment.signing_cache
     )
     return await operation.load_context(source, intent)

@@ -93,10 +93,11 @@ class SigningCache(msgspec.Struct, frozen=True):
 
 
 class ContextSource(msgspec.Struct, frozen=True):
-    """What a `load_context` function may read. `store` has everything that led to this version, and possibly
-    later commits."""
+    """What a `load_context` function may read. `store` has everything that led to this version, and possibly later
+    commits. For an operation with `context_is_own=False`, some of it may be missing."""
 
     organization: Organization
+    submitter_id: str
     store: ContextReads
     transactions: TransactionRules
     cache: SigningCache

@@ -37,7 +37,8 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit writes of an organization. `after` is the organization afterwards: its next version, or a new
     one.
 
-    `lookups_added` find the organization from now on, `lookups_removed` no longer do.
+    `lookups_added` find the organization from now on, `lookups_removed` no longer do. `shares_credentials`: other
+    sub-organizations of the same parent may have the public keys and credential ids among them.
     """
 
     after: Organization
@@ -45,6 +46,7 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...]
     lookups_added: frozenset[Lookup]
     lookups_removed: frozenset[Lookup] = frozenset()
+    shares_credentials: bool = False
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,7 @@ class CommitOutcome(Enum):
     COMMITTED = "committed"
     CONFLICT = "the organization, the activity or a row has changed since the commit was decided on"
     DUPLICATE = "an activity of this fingerprint is on record"
+    CREDENTIAL_HELD = "another sub-organization of the same parent has registered a credential of the commit"
 
 
 class OrganizationLock(Protocol):

@@ -25,9 +25,9 @@ from keystead.storage.write_set import (
 KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
 """Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
-_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
-"""Tables whose rows are written without a lock of their organization, and the columns of the unique index that
-makes another insert of the same row wait."""
+_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
+"""Tables in which an insert may wait for another transaction, whichever locks it has: the columns that decide which
+rows wait for each other."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -37,9 +37,9 @@ class Batch(msgspec.Struct, frozen=True):
 
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
-    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests. Every
-    process locks them in this order, so that no two transactions wait for each other. `deleted`: keys of rows to
-    delete; `rows` has no row of these keys.
+    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests, look-ups in
+    order of values. Every process locks them in this order, so that no two transactions wait for each other.
+    `deleted`: keys of rows to delete; `rows` has no row of these keys.
     """
 
     version_checks: dict[str, Version]

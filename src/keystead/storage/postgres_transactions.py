@@ -13,7 +13,7 @@ Why a commit is safe at READ COMMITTED:
   organization, so this commit has lost the race. Therefore no two transactions wait for each other.
 - The compare-and-swap of an activity's revision locks its row, in order of ids. Votes are written only under that.
 - Fingerprints have a unique index. An insert waits until another insert of the same fingerprint is committed or
-  rolled back.
+  rolled back. The same holds for credentials that only one sub-organization of a parent may have.
 """
 
 from __future__ import annotations
