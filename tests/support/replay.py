@@ -67,6 +67,7 @@ async def _executed(
         intent=intent,
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        stamped_with=activity.stamped_with,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=(),

@@ -77,7 +77,11 @@ OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
 def query(
-    *, of_version: bool = False, before_session: bool = False, of_caller: bool = False
+    *,
+    of_version: bool = False,
+    before_session: bool = False,
+    for_recovery: bool = False,
+    of_caller: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
 
@@ -93,6 +97,7 @@ def query(
                 answer=answer,
                 of_version=of_version,
                 before_session=before_session,
+                for_recovery=for_recovery,
                 of_caller=of_caller,
                 decoder=decoder(request),
             )
@@ -132,6 +137,7 @@ def activity(
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
     before_session: bool = False,
+    for_recovery: bool = False,
     by_parent: bool = False,
     user_lookup: UserLookup | None = None,
     accepts: tuple[Older, ...] = (),
@@ -183,6 +189,7 @@ def activity(
                 owner=owner,
                 vote=vote,
                 before_session=before_session,
+                for_recovery=for_recovery,
                 by_parent=by_parent,
                 user_lookup=user_lookup,
                 load_context=load_context,

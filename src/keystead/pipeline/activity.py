@@ -74,11 +74,13 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
     `identities` are those that the request's ID tokens proved when it was submitted, by field.
-    `session_profile_id` is the profile of the session that stamped the request; "" if no profile limits it.
+    `stamped_with`: the id of the record of the credential that stamped the request. `session_profile_id` is the
+    profile of the session that stamped it; "" if no profile limits it.
     """
 
     organization: Organization
     submitter_id: str
+    stamped_with: str
     session_profile_id: str
     identities: Mapping[str, ProvenIdentity]
     now_ms: int
@@ -217,6 +219,11 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}
+
+    @property
+    def stamped_with(self) -> str:
+        """The id of the credential's record that stamped its request."""
+        return self.proofs[0].record_id if self.proofs else ""
 
     @property
     def session_profile_id(self) -> str:

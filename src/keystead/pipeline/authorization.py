@@ -56,6 +56,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     - `policies`: the organization's, with the MFA conditions of the submitter and of the users who approve.
     - `identities`: what its ID tokens proved when it was submitted, by field.
+    - `stamped_with`: the id of the record of the credential that stamped the submission.
     - `session_profile_id`: the profile of the session that submitted it; `scope`: the scope of that profile, for a
       new submission.
     - `context`: what the operation looked up.
@@ -68,6 +69,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     intent: RequestStruct
     policies: CompiledPolicies
     submitter_id: str
+    stamped_with: str
     submitted_at_ms: int
     identities: Mapping[str, ProvenIdentity]
     proofs: tuple[Proof, ...]
