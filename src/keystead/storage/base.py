@@ -25,6 +25,7 @@ from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.reads import DatabaseReads
 from keystead.storage.statements import Reads
+from keystead.storage.tables import merged_key_lengths, tables_of
 from keystead.storage.write_set import SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
@@ -43,7 +44,8 @@ class DatabaseStore(DatabaseReads):
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._messages_written: Callable[[], None] = lambda: None
-        self._group_commit = GroupCommit(self._write, self._settle)
+        key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
+        self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
 
     # What each database adds.
 

@@ -5,13 +5,12 @@ Not here: which commits wait together (`group_commit`), the transaction (`sqlite
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
 import msgspec
 
 from keystead.organizations.organization import Version
-from keystead.storage.tables import TABLES
 from keystead.storage.write_set import (
     ActivitySwap,
     Row,
@@ -21,9 +20,6 @@ from keystead.storage.write_set import (
     WalletContents,
     WriteSet,
 )
-
-KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
-"""Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
 """Tables in which an insert may wait for another transaction, whichever locks it has: the columns that decide which
@@ -53,13 +49,15 @@ class Batch(msgspec.Struct, frozen=True):
     setting_swaps: list[SettingSwap]
 
 
-def merge(commits: Iterable[WriteSet]) -> Batch | None:
+def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch | None:
     """The write sets as one batch. None if they cannot all succeed, because a swap does not start from the result
     of the swap before it.
 
     Consecutive swaps of one organization's version become one swap from the first version to the last: no other
     transaction sees the versions between. For the same reason only the last state of a record, a text or a look-up
     is written. Swaps of one activity are not merged, because each is decided on the activity as it was read.
+
+    `key_lengths`: `tables.merged_key_lengths`; a later commit may replace or delete rows of these tables.
     """
     version_checks: dict[str, Version] = {}
     version_swaps: dict[Row, VersionSwap] = {}
@@ -100,8 +98,8 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
         for place in commit.deleted:
             last[place] = None
         for table, row in commit.rows:
-            if table in KEY_LENGTHS:
-                last[table, row[: KEY_LENGTHS[table]]] = row
+            if table in key_lengths:
+                last[table, row[: key_lengths[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
         deleted_organizations.extend(commit.deleted_organizations)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from keystead.api.errors import Unavailable
@@ -24,10 +24,14 @@ Write = Callable[[Batch], Awaitable[CommitOutcome | Exception]]
 
 
 class GroupCommit:
-    """Belongs to one event loop. `write` runs a transaction; `settle` gets the outcomes, in order."""
+    """Belongs to one event loop. `write` runs a transaction; `settle` gets the outcomes, in order.
 
-    def __init__(self, write: Write, settle: Callable[[Settled], None]) -> None:
+    `key_lengths`: see `merge`.
+    """
+
+    def __init__(self, write: Write, settle: Callable[[Settled], None], key_lengths: Mapping[str, int]) -> None:
         self._write = write
+        self._key_lengths = key_lengths
         self._settle = settle
         self._queue: deque[PendingCommit] = deque()
         self._writer: asyncio.Task[None] | None = None
@@ -62,7 +66,7 @@ class GroupCommit:
     async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
         """Write the commits together. If that fails, write those of each organization together; if that fails, one
         by one."""
-        merged = merge(pending.write_set for pending in batch)
+        merged = merge((pending.write_set for pending in batch), self._key_lengths)
         outcome = CommitOutcome.CONFLICT if merged is None else await self._write(merged)
         if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
             return [(pending, outcome) for pending in batch]

@@ -28,6 +28,7 @@ from keystead.storage.postgres_connections import Connections
 from keystead.storage.postgres_locks import PostgresLocks
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import Statement, postgres_statements
+from keystead.storage.tables import tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
@@ -38,7 +39,7 @@ class PostgresStore(DatabaseStore):
     """Uses at most eleven connections: six to read, one to commit, four to lock organizations."""
 
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
-        statements = postgres_statements()
+        statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)

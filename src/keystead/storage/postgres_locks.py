@@ -23,6 +23,7 @@ from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.postgres_connections import Connections
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import PostgresStatements
+from keystead.storage.tables import merged_key_lengths
 
 
 class PostgresLocks:
@@ -40,6 +41,7 @@ class PostgresLocks:
     ) -> None:
         self._connections = connections
         self._statements = statements
+        self._key_lengths = merged_key_lengths(statements.tables)
         self._settle = settle
         self._group_commit = group_commit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -77,7 +79,7 @@ class PostgresLocks:
         found = await connection.fetchrow(self._statements.lock_organization.sql, request.organization_id)
         request.grant(None if found is None else Version(*found))
         commits = await request.released
-        batch = merge(pending.write_set for pending in commits)
+        batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:
             return CommitOutcome.CONFLICT
         return await write(connection, self._statements, batch)

@@ -28,7 +28,7 @@ from keystead.pipeline.store import CommitOutcome
 from keystead.storage import write_set
 from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.tables import TABLES, postgres_insert
+from keystead.storage.tables import postgres_insert
 
 
 async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
@@ -62,13 +62,13 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     for swap, steps in swaps:
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
-    tables = tuple(table for table in TABLES if batch.rows.get(table.name))
+    tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
     if tables:
         columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
         inserted = await connection.fetchrow(postgres_insert(tables), *columns)
         for table, count in zip(tables, inserted, strict=True):
-            if table.name in write_set.IF_SKIPPED and count != len(batch.rows[table.name]):
-                return write_set.IF_SKIPPED[table.name]
+            if table.if_skipped is not None and count != len(batch.rows[table.name]):
+                return table.if_skipped
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:

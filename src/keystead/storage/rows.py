@@ -39,7 +39,7 @@ from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
-from keystead.storage.tables import TABLES_BY_NAME
+from keystead.storage.tables import table_of
 from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
@@ -127,7 +127,7 @@ def of_bootstrap(
 
 def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) -> None:
     """Add a row of this organization to the write set: a new row, or one that replaces its previous revision."""
-    table = TABLES_BY_NAME[attached.table.name]
+    table = table_of(attached.table)
     row = (organization_id, *attached.row())
     if isinstance(attached, VersionedRow) and attached.revision > 1:
         columns = list(zip(table.names, row, strict=True))
@@ -148,7 +148,7 @@ def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
             case AttachedRow():
                 write_row(organization_id, attachment, written)
             case RemovedRow(attached, key):
-                written.deleted.append((TABLES_BY_NAME[attached.name].name, (organization_id, *key)))
+                written.deleted.append((attached.name, (organization_id, *key)))
             case RemovedWalletAccounts(wallet_id):
                 written.emptied_wallets.append(WalletContents(organization_id, wallet_id))
             case RemovedOrganizationContents():

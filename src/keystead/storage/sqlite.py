@@ -30,6 +30,7 @@ from keystead.storage.pending import LOCK_S, LockRequest, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
+from keystead.storage.tables import tables_of
 
 _READ_LOCK_WAIT_S = 1.0
 """How long a read waits for a lock. It waits only while another process recovers the log after a crash; the event
@@ -38,7 +39,7 @@ loop is blocked for this time."""
 
 class SqliteStore(DatabaseStore):
     def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
-        statements = sqlite_statements()
+        statements = sqlite_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))

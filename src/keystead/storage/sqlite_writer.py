@@ -22,7 +22,7 @@ from keystead.storage.errors import already_there, unwritten
 from keystead.storage.file_lock import FileLock
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements, Statement
-from keystead.storage.write_set import IF_SKIPPED, Row, Swap
+from keystead.storage.write_set import Row, Swap
 
 
 class SqliteWriter:
@@ -104,13 +104,13 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
         for step in steps:
             if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                 return CommitOutcome.CONFLICT
-    for table, inserts in sql.inserts.items():
-        if rows := batch.rows.get(table):
-            inserted = _insert(connection, inserts, rows)
-            if inserted != len(rows) and table in IF_SKIPPED:
-                return IF_SKIPPED[table]
-    for table, keys in batch.deleted.items():
-        connection.executemany(sql.deletions[table], keys)
+    for table in sql.tables:
+        if rows := batch.rows.get(table.name):
+            inserted = _insert(connection, sql.inserts[table.name], rows)
+            if inserted != len(rows) and table.if_skipped is not None:
+                return table.if_skipped
+    for name, keys in batch.deleted.items():
+        connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             connection.execute(statement.sql, statement.arguments(contents.parameters()))

@@ -14,9 +14,8 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 
 from keystead.storage.tables import (
-    DELETED_WITH_ORGANIZATION,
     TABLES,
-    TABLES_BY_NAME,
+    Table,
     deletion,
     deletion_of_organization,
     row_lock,
@@ -105,13 +104,14 @@ class Swap(msgspec.Struct, frozen=True):
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements that both databases have in the same form.
+    """The statements that both databases have in the same form, and the tables in the order of writing.
 
     `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
     of an organization except its records and its activities; the parameter of each statement is the organization's
     id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
     """
 
+    tables: tuple[Table, ...]
     reads: Reads
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
@@ -149,40 +149,42 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     check_versions: Statement
 
 
-def sqlite_statements() -> SqliteStatements:
-    """Raises ValueError if a statement is missing or unused."""
+def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
+    """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _Named("sqlite")
     statements = SqliteStatements(
+        tables=tables,
         reads=_reads(named),
-        deletions=_deletions("sqlite"),
-        delete_organization=_delete_organization(named, "sqlite"),
+        deletions=_deletions(tables, "sqlite"),
+        delete_organization=_delete_organization(named, tables, "sqlite"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
-        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in TABLES if table.has_revision},
+        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in tables if table.has_revision},
         inserts={
-            table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in TABLES
+            table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in tables
         },
     )
     named.check_all_taken()
     return statements
 
 
-def postgres_statements() -> PostgresStatements:
-    """Raises ValueError if a statement is missing or unused."""
+def postgres_statements(tables: tuple[Table, ...] = TABLES) -> PostgresStatements:
+    """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _Named("postgresql")
     statements = PostgresStatements(
+        tables=tables,
         reads=_reads(named),
-        deletions=_deletions("postgresql"),
-        delete_organization=_delete_organization(named, "postgresql"),
+        deletions=_deletions(tables, "postgresql"),
+        delete_organization=_delete_organization(named, tables, "postgresql"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
         swap_rows={
             table.name: Swap(compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql"))
-            for table in TABLES
+            for table in tables
             if table.has_revision
         },
         lock_organization=named.take("lock_organization"),
@@ -246,11 +248,11 @@ def _reads(named: _Named) -> Reads:
     return msgspec.convert(values, Reads)
 
 
-def _deletions(dialect: Dialect) -> dict[str, str]:
-    return {table.name: compiled(deletion(table), dialect).sql for table in TABLES if table.is_merged}
+def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:
+    return {table.name: compiled(deletion(table), dialect).sql for table in tables if table.is_merged}
 
 
-def _delete_organization(named: _Named, dialect: Dialect) -> tuple[str, ...]:
-    tables = [TABLES_BY_NAME[name] for name in DELETED_WITH_ORGANIZATION]
-    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in tables]
+def _delete_organization(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
+    deleted = [table for table in tables if table.is_deleted_with_organization]
+    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in deleted]
     return (named.take("detach_organization").sql, *deletions)

@@ -15,6 +15,7 @@ import msgspec
 
 from keystead.organizations.attached_rows import AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
+from keystead.pipeline.store import CommitOutcome
 
 
 class IfPresent(Enum):
@@ -31,6 +32,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     `columns`: all columns in order, with their types: str, int, bool or bytes. The first `key_length` columns are
     the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
     `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
+    `if_skipped`: the outcome of a commit whose row a unique index skips; None if the row need not be written.
+    `is_deleted_with_organization`: False for the tables whose rows stay.
     """
 
     name: str
@@ -39,6 +42,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     if_present: IfPresent
     is_merged: bool = False
     has_revision: bool = False
+    if_skipped: CommitOutcome | None = None
+    is_deleted_with_organization: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +58,9 @@ def _columns(**types: type) -> tuple[tuple[str, type], ...]:
     return tuple(types.items())
 
 
-def _attached(table: AttachedTable) -> Table:
+@functools.cache
+def table_of(table: AttachedTable) -> Table:
+    """The table of attached rows that follows from its declaration."""
     # If two commits insert a row of the same key, the second row is skipped, and its commit fails.
     if_present = IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL
     return Table(
@@ -63,23 +70,25 @@ def _attached(table: AttachedTable) -> Table:
         if_present=IfPresent.SKIP if table.has_revision else if_present,
         is_merged=not table.has_revision,
         has_revision=table.has_revision,
+        if_skipped=CommitOutcome.CONFLICT if table.has_revision else None,
+        is_deleted_with_organization=True,
     )
 
 
-# In the order in which a transaction writes them. Tables whose rows may be skipped come first, so that a rollback
-# has little to undo.
-TABLES = (
+_OWN_TABLES = (
     Table(
         name="instance",
         columns=_columns(name=str, value=bytes),
         key_length=1,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.CONFLICT,
     ),
     Table(
         name="organization",
         columns=_columns(id=str, parent_id=str, version=int, changed_by=str),
         key_length=1,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.CONFLICT,
     ),
     Table(
         name="activity",
@@ -102,6 +111,7 @@ TABLES = (
         ),
         key_length=2,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.DUPLICATE,
     ),
     Table(
         name="snapshot",
@@ -143,20 +153,35 @@ TABLES = (
         if_present=IfPresent.REPLACE,
         is_merged=True,
     ),
-    *map(_attached, ATTACHED_TABLES),
-    Table(
-        name="lookup",
-        columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str, is_exclusive=bool),
-        key_length=5,
-        if_present=IfPresent.SKIP,
-        is_merged=True,
-    ),
 )
 
-TABLES_BY_NAME = {table.name: table for table in TABLES}
+_LOOKUP = Table(
+    name="lookup",
+    columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str, is_exclusive=bool),
+    key_length=5,
+    if_present=IfPresent.SKIP,
+    is_merged=True,
+    if_skipped=CommitOutcome.CREDENTIAL_HELD,
+    is_deleted_with_organization=True,
+)
 
-DELETED_WITH_ORGANIZATION = (*[table.name for table in ATTACHED_TABLES], "lookup")
-"""Tables whose rows are deleted with their organization; its records and its activities stay."""
+
+@functools.cache
+def tables_of(attached: tuple[AttachedTable, ...]) -> tuple[Table, ...]:
+    """All tables that commits write, in the order in which a transaction writes them.
+
+    Tables whose rows may be skipped come first, so that a rollback has little to undo.
+    """
+    return (*_OWN_TABLES, *map(table_of, attached), _LOOKUP)
+
+
+def merged_key_lengths(tables: tuple[Table, ...]) -> dict[str, int]:
+    """The lengths of the keys of the tables that are merged, by name."""
+    return {table.name: table.key_length for table in tables if table.is_merged}
+
+
+TABLES = tables_of(ATTACHED_TABLES)
+"""The tables of the record kinds of this version."""
 
 _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitOutcome
 
 Row = tuple[Any, ...]
 
@@ -26,16 +24,6 @@ ACTIVITY_CHANGES = (
     "updated_at_ms",
 )
 """The columns that a later revision of an activity replaces: the last columns of its row, in order."""
-
-IF_SKIPPED = {
-    "instance": CommitOutcome.CONFLICT,
-    "organization": CommitOutcome.CONFLICT,
-    "activity": CommitOutcome.DUPLICATE,
-    "lookup": CommitOutcome.CREDENTIAL_HELD,
-    **{table.name: CommitOutcome.CONFLICT for table in ATTACHED_TABLES if table.has_revision},
-}
-"""The outcome of a commit that inserts a row into this table if a unique index has another row: one of its key, or
-for `lookup` a credential of another sub-organization."""
 
 
 class VersionSwap(msgspec.Struct, frozen=True):
