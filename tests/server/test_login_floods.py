@@ -84,6 +84,16 @@ def test_a_page_that_floods_the_proxy_spends_its_addresss_share(
         assert start_code(other, config_id, an_address()).status_code == 200
 
 
+def test_addresses_of_proxies_stand_for_many_callers(development: Installation, start: StartServer) -> None:
+    """Loopback addresses are a proxy's unless the setting says otherwise; 0 is no limit, for any address."""
+    for settings in ({"auth_proxy_rate_limit": 1}, {"auth_proxy_rate_limit": 0, **LOOPBACK_IS_NO_PROXY}):
+        server = start(development, **settings)
+        config_id = new_proxy(server.caller)
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            asked = [threads.submit(start_code, server.http, config_id, an_address()) for _ in range(3 * AT_ONCE)]
+            assert {each.result().status_code for each in asked} == {200}
+
+
 def test_a_flood_for_one_contact_through_the_proxy_ends_at_three(codes: Codes) -> None:
     config_id, address, other = new_proxy(codes.caller), an_address(), an_address()
     with ThreadPoolExecutor(AT_ONCE) as threads:
