@@ -48,7 +48,7 @@ def test_senders(case: Case, secret_file: str) -> None:
 
 
 REFUSED = [
-    ({"smtp_host": "mail.example.com"}, "KEYSTEAD_SMTP_SENDER: needed"),
+    ({"smtp_host": "mail.example.com"}, "KEYSTEAD_SMTP_SENDER: set"),
     ({**SMTP, "smtp_username": "name"}, "set both or none"),
     ({**SMTP, "smtp_username": "name", "smtp_password_file": "/nowhere"}, "KEYSTEAD_SMTP_PASSWORD_FILE: cannot be"),
     ({**SMTP, "smtp_ca_file": "/nowhere"}, "KEYSTEAD_SMTP_CA_FILE: cannot be read"),
