@@ -53,7 +53,7 @@ REFUSED = [
     ({**SMTP, "smtp_username": "name", "smtp_password_file": "/nowhere"}, "KEYSTEAD_SMTP_PASSWORD_FILE: cannot be"),
     ({**SMTP, "smtp_ca_file": "/nowhere"}, "KEYSTEAD_SMTP_CA_FILE: cannot be read"),
     ({"message_hook_url": "http://example.com"}, "https://"),
-    (HOOK, "KEYSTEAD_MESSAGE_HOOK_SECRET_FILE: needed"),
+    (HOOK, "KEYSTEAD_MESSAGE_HOOK_SECRET_FILE: set it to a file"),
     ({**HOOK, "message_hook_secret_file": "SHORT"}, "32 bytes or more, got 5"),
 ]
 
