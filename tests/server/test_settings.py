@@ -175,7 +175,7 @@ MASTER_KEYS: list[tuple[dict[str, str], str]] = [
     ({"master_key": ""}, "no master key"),
     ({"master_key": "secret"}, "KEYSTEAD_MASTER_KEY"),
     ({"master_key": "", "master_key_file": "/nonexistent"}, "does not exist"),
-    ({"master_key": MasterKey.generate().secret_text()}, "another installation's key"),
+    ({"master_key": MasterKey.generate().secret_text()}, "it belongs to another installation"),
 ]
 
 
