@@ -6,8 +6,8 @@ Here: start, stop and health. Not here: HTTP (`application`), the conditions for
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
+import random
 import socket
 
 import msgspec
@@ -32,6 +32,7 @@ from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.authentication import Verifiers
 from keystead.server.opening import SystemClock, open_checked
+from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
@@ -53,6 +54,7 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
         messages=MessageRules(
             channels=frozenset(senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
+            kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
         ),
         approvals_last_ms=settings.approvals_last_s * 1000,
@@ -112,17 +114,19 @@ class Service:
             clock=self.clock,
         )
         self.kept_messages = senders.kept
-        outbox = outbox_of(senders, self.store, self.signer, self.clock)
+        kept_ms = self.environment.rules.messages.kept_ms
+        outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)
-        self._sending = asyncio.create_task(outbox.run())
+        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        self._background = [asyncio.create_task(outbox.run()), asyncio.create_task(purging)]
         self._is_open = True
 
     async def close(self) -> None:
         """Finish the commits that were handed in, then close the database."""
         self._is_open = False
-        self._sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sending
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._opened.close()
 
     def reading(self, organization: Organization, caller: Principal) -> Reading:

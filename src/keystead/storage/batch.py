@@ -13,6 +13,7 @@ import msgspec
 from keystead.organizations.organization import Version
 from keystead.storage.write_set import (
     ActivitySwap,
+    Purge,
     Row,
     RowSwap,
     SettingSwap,
@@ -47,6 +48,7 @@ class Batch(msgspec.Struct, frozen=True):
     deleted_organizations: list[str]
     emptied_wallets: list[WalletContents]
     setting_swaps: list[SettingSwap]
+    purges: list[Purge]
 
 
 def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch | None:
@@ -68,6 +70,7 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
     last: dict[tuple[str, Row], Row | None] = {}
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
+    purges: list[Purge] = []
     for commit in commits:
         for organization_id, version in commit.version_checks:
             swap = version_swaps.get((organization_id,))
@@ -104,6 +107,7 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
                 rows.setdefault(table, []).append(row)
         deleted_organizations.extend(commit.deleted_organizations)
         emptied_wallets.extend(commit.emptied_wallets)
+        purges.extend(commit.purges)
     deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
@@ -123,6 +127,7 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
         deleted_organizations,
         emptied_wallets,
         [setting_swaps[key] for key in sorted(setting_swaps)],
+        purges,
     )
 
 

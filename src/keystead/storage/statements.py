@@ -18,6 +18,8 @@ from keystead.storage.tables import (
     Table,
     deletion,
     deletion_of_organization,
+    expired_row,
+    purge,
     row_lock,
     row_swap,
     sqlite_insert,
@@ -54,7 +56,8 @@ class Pages(msgspec.Struct, frozen=True):
 
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`."""
+    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
+    `expired_rows` are by table."""
 
     version: Statement
     versions: Statement
@@ -88,7 +91,9 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: Statement
     one_time_code: Statement
     code_count: Statement
+    used_token: Statement
     due_messages: Statement
+    expired_rows: dict[str, Statement]
     email_events: Pages
 
 
@@ -108,7 +113,8 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
 
     `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
     of an organization except its records and its activities; the parameter of each statement is the organization's
-    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
+    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`. `purges`
+    delete expired rows, by table: `write_set.Purge`.
     """
 
     tables: tuple[Table, ...]
@@ -116,6 +122,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
     empty_wallet: tuple[Statement, ...]
+    purges: dict[str, Statement]
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
@@ -154,10 +161,11 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
     named = _Named("sqlite")
     statements = SqliteStatements(
         tables=tables,
-        reads=_reads(named),
+        reads=_reads(named, tables, "sqlite"),
         deletions=_deletions(tables, "sqlite"),
         delete_organization=_delete_organization(named, tables, "sqlite"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges(tables, "sqlite"),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
@@ -175,10 +183,11 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES) -> PostgresStatement
     named = _Named("postgresql")
     statements = PostgresStatements(
         tables=tables,
-        reads=_reads(named),
+        reads=_reads(named, tables, "postgresql"),
         deletions=_deletions(tables, "postgresql"),
         delete_organization=_delete_organization(named, tables, "postgresql"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges(tables, "postgresql"),
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
@@ -238,14 +247,23 @@ def compiled(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _Named) -> Reads:
-    values: dict[str, Statement | Pages] = {}
+def _reads(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
+    values: dict[str, Statement | Pages | dict[str, Statement]] = {}
     for name, kind in get_type_hints(Reads).items():
-        if kind is Pages:
+        if name == "expired_rows":
+            expiring = [table for table in tables if table.expires]
+            values[name] = {table.name: compiled(expired_row(table), dialect) for table in expiring}
+        elif kind is Pages:
             values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
         else:
             values[name] = named.take(name)
     return msgspec.convert(values, Reads)
+
+
+def _purges(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, Statement]:
+    skips_locked = dialect == "postgresql"
+    expiring = [table for table in tables if table.expires]
+    return {table.name: compiled(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
 
 
 def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from keystead.organizations.attached_rows import AttachedTable
+from keystead.organizations.attached_rows import EXPIRY, AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.pipeline.store import CommitOutcome
 
@@ -44,6 +44,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     has_revision: bool = False
     if_skipped: CommitOutcome | None = None
     is_deleted_with_organization: bool = False
+    expires: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,6 +73,7 @@ def table_of(table: AttachedTable) -> Table:
         has_revision=table.has_revision,
         if_skipped=CommitOutcome.CONFLICT if table.has_revision else None,
         is_deleted_with_organization=True,
+        expires=table.expires,
     )
 
 
@@ -183,6 +185,9 @@ def merged_key_lengths(tables: tuple[Table, ...]) -> dict[str, int]:
 TABLES = tables_of(ATTACHED_TABLES)
 """The tables of the record kinds of this version."""
 
+EXPIRING = tuple(table for table in TABLES if table.expires)
+"""Tables whose rows are purged after they have expired."""
+
 _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
 
 
@@ -239,6 +244,21 @@ def row_lock(table: Table) -> str:
     key = ", ".join(table.key)
     wanted = " AND ".join(f"{name} = ANY(:{name}s)" for name in table.key)
     return f"SELECT {key}, revision FROM {table.name} WHERE {wanted} ORDER BY {key} FOR UPDATE"  # noqa: S608
+
+
+def expired_row(table: Table) -> str:
+    """Whether the table has a row that expired before a moment. Parameter: `before_ms`."""
+    return f"SELECT 1 FROM {table.name} WHERE {EXPIRY} < :before_ms LIMIT 1"  # noqa: S608
+
+
+def purge(table: Table, *, skips_locked: bool) -> str:
+    """Deletes the rows that expired first, some at a time. Parameters: `before_ms`, `limit`.
+
+    `skips_locked`: it leaves rows alone that another transaction has locked, and so waits for none.
+    """
+    key, lock = ", ".join(table.key), " FOR UPDATE SKIP LOCKED" if skips_locked else ""
+    expired = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
+    return f"DELETE FROM {table.name} WHERE ({key}) IN ({expired})"  # noqa: S608
 
 
 def deletion(table: Table) -> str:
