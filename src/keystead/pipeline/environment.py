@@ -1,4 +1,4 @@
-"""What the steps of the pipeline use of this process. Not here: the steps."""
+"""The services and settings of this process that the steps of the pipeline use. Not here: the steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from keystead.pipeline.store import Store
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `approvals_last_ms`: approvals older than this must be given again.
+    `approvals_last_ms`: how long an approval counts.
     """
 
     limits: Limits
@@ -42,8 +42,8 @@ def no_chosen_status(activity_type: str, fingerprint: str) -> ActivityStatus | N
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID, later ones in the order of their text. `chosen_status` is for developers, who try
-    how their application takes each status."""
+    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: for developers, who try how
+    their application treats each status."""
 
     store: Store
     signer: Signer
