@@ -34,9 +34,9 @@ async def bootstrap(
 ) -> NewOrganization | None:
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
-    Mode "dev" adds what `new_organization` adds for development. `entropy(n)` returns n random bytes for the server's
-    own keys; a development server with a seed passes its own. Raises InvalidRequest for a malformed name, e-mail
-    address or key.
+    Mode "dev" adds what `new_organization` adds for development. `entropy(n)` returns n random bytes for the
+    server's own keys; a development server with a seed passes its own. Raises InvalidRequest for a malformed name,
+    e-mail address or key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
     made = await new_organization(signer, first, Timestamp.from_ms(now_ms), new_id, for_development=mode == "dev")
