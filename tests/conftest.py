@@ -111,7 +111,7 @@ def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
 @pytest.fixture(scope="session")
 def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
-    installation = bootstrap_installation(make_database())
+    installation = bootstrap_installation(make_database(), mode="dev")  # it keeps its messages
     folder = tmp_path_factory.mktemp("server")
     with running(installation, folder / "log", taking_tokens(folder)) as shared:
         yield shared

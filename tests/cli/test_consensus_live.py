@@ -75,22 +75,23 @@ def test_approved(people: People, tmp_path: Path) -> None:
     assert "submitted by Ana" in explained
     assert "> Two make wallets  ALLOW  REQUIRES_CONSENSUS  its consensus needs more approvals" in explained
 
-    again = people.run("Ana", "approve", submitted["fingerprint"])
-    assert again.out.splitlines()[1:] == [
-        "status    CONSENSUS_NEEDED",
-        "votes     Ana approved",
-        "waits for approvals that the policy 'Two make wallets' counts: Ben",
-        "or        1 of the root quorum: Root",
+    again = people.run("Ana", "approve", submitted["fingerprint"], "--yes")
+    assert again.out.splitlines()[0] == "Create wallet 'Reserve'"
+    assert again.out.splitlines()[-4:] == [
+        "status       CONSENSUS_NEEDED",
+        "votes        Ana asked, with API key 'key'",
+        "waits for    approvals that the policy 'Two make wallets' counts: Ben",
+        "or           1 of the root quorum: Root",
     ]
-    uncounted = people.run("Cy", "approve", submitted["id"])
+    uncounted = people.run("Cy", "approve", submitted["id"], "--yes")
     assert uncounted.code == 1
     assert "You don't have sufficient permissions" in uncounted.err
 
-    assert "status    COMPLETED" in people.run("Ben", "approve", submitted["id"]).out
+    assert "status       COMPLETED" in people.run("Ben", "approve", submitted["id"], "--yes").out
     assert "approved by Ben" in people.run("Cy", "policy", "explain", submitted["id"]).out
-    late = people.run("Root", "reject", submitted["id"])
+    late = people.run("Root", "reject", submitted["id"], "--yes")
     assert late.code == 1
-    assert "already in status" in late.err
+    assert "it waits for no vote" in late.err
 
     (tmp_path / "cases.toml").write_text(CASES)
     assert people.run("Cy", "policy", "test", str(tmp_path / "cases.toml"), "--live").code == 0
@@ -98,11 +99,11 @@ def test_approved(people: People, tmp_path: Path) -> None:
 
 def test_rejected(people: People) -> None:
     submitted = json.loads(people.run("Ben", "request", "submit/create_wallet", WALLET).out)["activity"]
-    rejected = people.run("Root", "reject", submitted["fingerprint"])
-    assert rejected.out.splitlines()[1:] == [
-        "status    REJECTED",
-        "votes     Ben approved",
-        "          Root rejected",
+    rejected = people.run("Root", "reject", submitted["fingerprint"], "--yes")
+    assert rejected.out.splitlines()[-3:] == [
+        "status       REJECTED",
+        "votes        Ben asked, with API key 'key'",
+        "             Root rejected, with API key 'key'",
     ]
     assert "rejected by Root" in people.run("Ben", "policy", "explain", submitted["id"]).out
 
@@ -127,4 +128,6 @@ def test_followed(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=interrupt))
     printed = people.run("Cy", "activities", "--follow")
     assert printed.code == 0
-    assert printed.out.splitlines()[-1].split()[3:] == ["CONSENSUS_NEEDED", "1", "vote", "CREATE_WALLET", "Ana"]
+    last = printed.out.splitlines()[-1]
+    assert last.split()[3:6] == ["CONSENSUS_NEEDED", "1", "vote"]
+    assert last.endswith("  create wallet 'Reserve'  by Ana")

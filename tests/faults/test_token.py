@@ -45,6 +45,7 @@ def test_from_a_file_into_a_token(
     master_key.create(old, installation.master_key)
     pin_file = tmp_path / "pin"
     pin_file.write_text(f"{PIN}\n")
+    pin_file.chmod(0o600)
     uri = f"pkcs11:token={token.token};object=production?module-path={token.module}"
     with_pin_file = f"{uri}&pin-source=file:{pin_file}"
     made = keystead("keys", "new-master", uri)

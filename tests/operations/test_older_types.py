@@ -21,6 +21,8 @@ KEYS = {
     "ACTIVITY_TYPE_EMAIL_AUTH_V3": ("emailAuthIntentV3", "emailAuthResult"),
     "ACTIVITY_TYPE_EMAIL_AUTH_V2": ("emailAuthIntentV2", "emailAuthResult"),
     "ACTIVITY_TYPE_EMAIL_AUTH": ("emailAuthIntent", "emailAuthResult"),
+    "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2": ("initUserEmailRecoveryIntentV2", "initUserEmailRecoveryResult"),
+    "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY": ("initUserEmailRecoveryIntent", "initUserEmailRecoveryResult"),
     "ACTIVITY_TYPE_INIT_OTP_V3": ("initOtpIntentV3", "initOtpResultV2"),
     "ACTIVITY_TYPE_INIT_OTP_V2": ("initOtpIntentV2", "initOtpResult"),
     "ACTIVITY_TYPE_INIT_OTP": ("initOtpIntent", "initOtpResult"),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from keystead.testing import Outbox
 from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
-from tests.support.codes import Codes
+from tests.support.codes import Codes, outbox_of
+from tests.support.issuers import taking_tokens
 from tests.support.servers import bootstrap_installation, running
 
 
@@ -24,6 +24,7 @@ def scenario(
 @pytest.fixture(scope="module")
 def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
     installation = bootstrap_installation(make_database(), mode="dev")
-    with running(installation, tmp_path_factory.mktemp("codes") / "log") as server:
-        yield Codes(server, server.caller, Outbox(server.base_url.replace("127.0.0.1", "localhost")))
+    folder = tmp_path_factory.mktemp("codes")
+    with running(installation, folder / "log", taking_tokens(folder)) as server:
+        yield Codes(server, server.caller, outbox_of(server))
     installation.database.close()

@@ -194,7 +194,7 @@ def test_two_accounts_of_one_contact_are_refused_as_documented(caller: Caller) -
         answered(ask(caller, config_id, "signup_v2", **sign_up(apiKeys=[key], userEmail=email)))
     status, message = refusal(ask(caller, config_id, "account", filterType="EMAIL", filterValue=email))
     assert status == 401
-    assert message.startswith("more than one suborg associated with a email")
+    assert message.startswith("more than one suborg associated with a verified email")
 
 
 BAD: dict[str, tuple[str, dict[str, Any], int, str]] = {

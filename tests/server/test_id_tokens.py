@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from tests.conftest import MakeDatabase, StartServer
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, answered, now_ms, refusal, unique
+from tests.support.issuer_server import issuer_on_this_machine
 from tests.support.issuers import AUDIENCE, ISSUER, Issuer
 from tests.support.organization_fixtures import mfa_policy_params
 from tests.support.passkeys import SoftPasskey
@@ -119,18 +117,6 @@ def test_a_server_that_knows_no_issuer(make_sqlite: MakeDatabase, start: StartSe
     installation.database.close()
 
 
-class _Answers(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = json.dumps(self.server.answers[self.path]).encode()  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @contextmanager
 def asked_over_https(folder: Path) -> Iterator[tuple[Issuer, Path]]:
     """An issuer on a loopback port, and the certificate that it is known by."""
@@ -149,23 +135,10 @@ def asked_over_https(folder: Path) -> Iterator[tuple[Issuer, Path]]:
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (folder / "key.pem").write_bytes(private)
     file.write_bytes(certificate.public_bytes(Encoding.PEM))
-    http = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file, folder / "key.pem")
-    http.socket = context.wrap_socket(http.socket, server_side=True)
-    issuer = Issuer(url=f"https://127.0.0.1:{http.server_port}/tests")
-    http.answers = {  # type: ignore[attr-defined]
-        "/tests/.well-known/openid-configuration": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
-        "/tests/keys": issuer.jwks(),
-    }
-    thread = threading.Thread(target=http.serve_forever, args=(0.05,))
-    thread.start()
-    try:
+    with issuer_on_this_machine(context) as issuer:
         yield issuer, file
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
 
 
 def test_an_issuer_that_is_asked(

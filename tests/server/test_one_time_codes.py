@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,10 +13,11 @@ import pytest
 
 from keystead.chains.bundle_texts import read_target
 from keystead.stamps.signing import generate_api_key
+from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, refusal, unique
 from tests.support.codes import PUBLIC_KEY, Codes
 from tests.support.example_codes import SANDBOX, an_address, code_params, encrypted_attempt
-from tests.support.servers import user_with_key
+from tests.support.servers import bootstrap_installation, running, user_with_key
 
 
 def told(response: httpx.Response) -> str:
@@ -251,3 +253,11 @@ def test_the_outbox_is_for_programs_on_this_machine(codes: Codes) -> None:
     for headers in ({"Origin": "https://example.com"}, {"Host": "attacker.example:80"}):
         assert codes.server.http.get("/dev/v1/outbox", headers=headers).status_code == 403
     assert codes.server.http.post("/dev/v1/outbox").status_code == 405
+
+
+def test_a_server_for_real_people_has_no_sandbox_contacts(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
+    installation = bootstrap_installation(make_sqlite())
+    with running(installation, tmp_path / "log", {"sandbox_contacts": False}) as server:
+        server.caller.result("init_otp", {**SANDBOX, "appName": "Wallets"})
+        assert installation.database.counts()["outgoing_message"] == 1, "its code goes by e-mail, like any other"
+    installation.database.close()

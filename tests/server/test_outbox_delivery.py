@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
 from email.policy import default
+from pathlib import Path
 from typing import Any
 
 from aiosmtpd.controller import Controller
 
+from keystead.delivery.outbox import LEASE_MS
 from tests.conftest import StartServer
 from tests.support.callers import Caller
 from tests.support.example_codes import an_address, code_params
-from tests.support.servers import Installation
+from tests.support.moved_clock import MovedClock
+from tests.support.servers import Installation, running
 
 WAIT_S = 40.0
 
@@ -30,9 +35,22 @@ class Mailbox:
         return "250 OK: queued"
 
 
+class SilentMailbox(Mailbox):
+    """Gets messages and never says that it took them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.got_one = threading.Event()
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.got_one.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets this event")
+
+
 @contextmanager
-def mail_server(port: int) -> Iterator[Mailbox]:
-    mailbox = Mailbox()
+def mail_server(port: int, mailbox: Mailbox | None = None) -> Iterator[Mailbox]:
+    mailbox = mailbox or Mailbox()
     controller = Controller(mailbox, hostname="127.0.0.1", port=port)
     controller.start()
     try:
@@ -93,3 +111,37 @@ def test_a_message_that_nobody_takes_is_given_up(installation: Installation, sta
     server.caller.result("init_otp", code_params(address))
     wait_for_event(server.caller, address, "Bounce")
     assert [one["eventType"] for one in events(server.caller, address)] == ["Bounce"]
+
+
+def test_a_message_of_a_killed_process_is_sent_by_another_when_its_lease_is_over(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """And by nobody once its success is on record, however much time passes and whoever is killed."""
+    clock, silent, ports = MovedClock(tmp_path / "clock"), SilentMailbox(), (free_port(), free_port())
+    first, second, third = (an_address() for _ in range(3))
+    settings = [{"smtp_port": port} for port in ports]
+    with (
+        mail_server(ports[0], silent),
+        mail_server(ports[1]) as mailbox,
+        running(installation, tmp_path / "killed", settings[0], clock) as killed,
+    ):
+        killed.caller.result("init_otp", code_params(first))
+        assert silent.got_one.wait(WAIT_S)
+        with running(installation, tmp_path / "other", settings[1], clock) as other:
+            killed.kill()
+            other.caller.result("init_otp", code_params(second))
+            wait_for_event(other.caller, second, "Send")
+            assert recipients(mailbox) == [second], "the first message is leased"
+            clock.advance(LEASE_MS // 1000)
+            wait_for_event(other.caller, first, "Send")
+            other.kill()
+            clock.advance(2 * LEASE_MS // 1000)
+            other.start()
+            other.caller.result("init_otp", code_params(third))
+            wait_for_event(other.caller, third, "Send")
+            assert [one["eventType"] for one in events(other.caller, first)] == ["Send"]
+    assert recipients(mailbox) == [second, first, third]
+
+
+def recipients(mailbox: Mailbox) -> list[str]:
+    return [str(message_from_bytes(one, policy=default)["To"]) for one in mailbox.taken]

@@ -17,7 +17,7 @@ from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 
 
 async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitOutcome | BaseException]:

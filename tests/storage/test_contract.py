@@ -21,7 +21,7 @@ from tests.support.commit_history import CommitHistory, approved, awaiting, new_
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 Opened = tuple[Store, Store, CommitHistory]
 """Two stores on one database, and the history of its first organization."""
 

@@ -28,7 +28,7 @@ from tests.support.commit_history import CommitHistory, approved, new_history, o
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
 from tests.support.hanging import not_hanging
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 ROOT = Path(__file__).parents[2]
 A_WHILE_S = 0.1
 """Long enough for whatever does not wait."""

@@ -20,7 +20,7 @@ from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 DONE = ActivityStatus.COMPLETED
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 

@@ -26,7 +26,7 @@ from tests.support.commit_samples import (
     an_interface,
 )
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 OPEN, DONE, FAILED = ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.COMPLETED, ActivityStatus.FAILED
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 

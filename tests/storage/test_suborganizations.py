@@ -15,7 +15,7 @@ from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 ALL = Page(limit=100)
 
 

@@ -16,7 +16,7 @@ from keystead.sessions.one_time_codes import CodeForm
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 
-COMMITTED, CONFLICT, DUPLICATE = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 
 
 def a_code(id_: str = "code") -> OneTimeCode:

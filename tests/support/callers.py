@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,12 +33,16 @@ def encoded(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Caller:
-    """A user with a key, and the server that the user calls. Safe to share among threads."""
+    """A user with a key, and the server that the user calls. Safe to share among threads.
+
+    `clock`: the time in `timestampMs`, in milliseconds since the epoch.
+    """
 
     http: httpx.Client = field(repr=False)
     organization_id: str
     user_id: str
     key: ApiKeyPair
+    clock: Callable[[], int] = field(default=now_ms, repr=False)
 
     def with_key(self, key: ApiKeyPair, user_id: str = "", organization_id: str = "") -> Caller:
         return replace(self, key=key, user_id=user_id, organization_id=organization_id or self.organization_id)
@@ -59,7 +63,7 @@ class Caller:
         assert operation is not None, name
         members = {
             "type": operation.activity_types[0],
-            "timestampMs": str(now_ms()),
+            "timestampMs": str(self.clock()),
             "organizationId": self.organization_id,
             "parameters": parameters,
         }

@@ -80,13 +80,17 @@ class CommitHistory:
         activity = an_activity(self.head, fingerprint=fingerprint)
         return Commit(organization_id=self.head.id, decided_on=self.head.version, activity=activity)
 
-    def suborganization(self, child: Organization, *attachments: Attachment) -> Commit:
-        """A commit by this organization that founds another."""
+    def suborganization(
+        self, child: Organization, *attachments: Attachment, shares_credentials: bool = True
+    ) -> Commit:
+        """A commit by this organization that founds another: by a user of its own, or as a sign-up, which may not
+        bring the credentials of others."""
         founding = OrganizationChange(
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
             lookups_added=found_by(child),
+            shares_credentials=shares_credentials,
         )
         return Commit(
             organization_id=self.head.id,

@@ -36,7 +36,12 @@ class ApplicationTransport(httpx.AsyncBaseTransport):
 
 @asynccontextmanager
 async def serving(installation: Installation, key_file: Path) -> AsyncIterator[httpx.AsyncClient]:
-    settings = Settings(database_url=installation.database.url, master_key_file=str(key_file), log_requests=False)
+    settings = Settings(
+        database_url=installation.database.url,
+        mode=installation.mode,
+        master_key_file=str(key_file),
+        log_requests=False,
+    )
     service = Service(settings)
     await service.open()
     try:

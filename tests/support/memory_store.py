@@ -26,6 +26,7 @@ from keystead.organizations.attachments import (
 )
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import (
+    CREDENTIALS,
     Lookup,
     LookupKind,
     account_lookups,
@@ -96,6 +97,8 @@ class MemoryDatabase:
             return CommitOutcome.CONFLICT
         if commit.change is not None:
             self._check_accounts(commit.change)
+        if any(self._is_held(change) for change in (commit.change, commit.new_organization) if change is not None):
+            return CommitOutcome.CREDENTIAL_HELD
         if (activity := commit.activity) is None:
             return CommitOutcome.COMMITTED
         if activity.revision == 0:
@@ -104,6 +107,19 @@ class MemoryDatabase:
         before = known.get(activity.id)
         follows = before is not None and before.revision == activity.revision - 1
         return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
+
+    def _is_held(self, change: OrganizationChange) -> bool:
+        """Whether a sub-organization of the same parent has a credential that the change registers."""
+        after = change.after
+        if after.profile.parent_id is None or change.shares_credentials:
+            return False
+        registered = {(one.kind, one.value) for one in change.lookups_added if one.kind in CREDENTIALS}
+        return any(
+            (held.kind, held.value) in registered
+            for organization_id, organization in self.organizations.items()
+            if organization_id != after.id and organization.profile.parent_id == after.profile.parent_id
+            for held in self.lookups[organization_id]
+        )
 
     def _check_accounts(self, change: OrganizationChange) -> None:
         """What the indexes of accounts hold: a name once in an organization, a path once in a wallet."""

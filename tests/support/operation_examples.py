@@ -6,19 +6,17 @@ every test that goes through them.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable
 from typing import Any
 
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
-from keystead.sessions.one_time_codes import SANDBOX_CODE
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
-from tests.support.example_codes import customization, full_params, older_params
+from tests.support.example_code_logins import CODE_LOGINS
 from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
@@ -50,6 +48,7 @@ from tests.support.organization_fixtures import (
     private_key_params,
 )
 from tests.support.passkeys import SoftPasskey
+from tests.support.recovery import recovering
 
 __all__ = [
     "ANSWERED_WITH_ANOTHER",
@@ -92,38 +91,6 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
         "policyConsensus": "approvers.count() >= 3",
         "policyNotes": "never",
     }
-
-
-def _encrypted_attempt(record_ids: RecordIds) -> dict[str, Any]:
-    otp_id, _, attempt = record_ids.fresh("encrypted_otp").partition(" ")
-    return {"otpId": otp_id, "encryptedOtpBundle": attempt, "expirationSeconds": "60"}
-
-
-def _otp_login(record_ids: RecordIds, kind: str) -> dict[str, Any]:
-    given = record_ids.fresh(kind)
-    signature = {"publicKey": "02", "scheme": "s", "message": "m", "signature": "30"}
-    unknown = {"verificationToken": given, "publicKey": TARGET_PUBLIC_KEY, "clientSignature": signature}
-    asked: dict[str, Any] = json.loads(given) if given.startswith("{") else unknown
-    return asked | {"expirationSeconds": "60", "invalidateExisting": True, "sessionProfileId": ""}
-
-
-def _email_auth(record_ids: RecordIds) -> dict[str, Any]:
-    custom = customization()
-    del custom["smsCustomization"]
-    custom["emailCustomization"]["appName"] = "Wallets"
-    return {
-        "email": record_ids.fresh("email_auth"),
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "apiKeyName": unique("key"),
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-        **custom,
-    }
-
-
-def _with_otp_feature(record_ids: RecordIds, parameters: dict[str, Any]) -> dict[str, Any]:
-    record_ids.fresh("otp_feature")
-    return parameters
 
 
 Make = Callable[[RecordIds], dict[str, Any]]
@@ -274,6 +241,7 @@ SUBMISSIONS: dict[str, Make] = {
         "name": unique("sub-organization"),
         "rootAuthenticator": SoftPasskey().params(),
     },
+    **CODE_LOGINS,
     **PROXY_SUBMISSIONS,
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
@@ -365,34 +333,6 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
-    "ACTIVITY_TYPE_INIT_OTP_V3": lambda f: full_params(),
-    "ACTIVITY_TYPE_INIT_OTP_V2": lambda f: full_params(),
-    "ACTIVITY_TYPE_INIT_OTP": lambda f: older_params(),
-    "ACTIVITY_TYPE_INIT_OTP_AUTH_V3": lambda f: _with_otp_feature(f, full_params()),
-    "ACTIVITY_TYPE_INIT_OTP_AUTH_V2": lambda f: _with_otp_feature(f, older_params("expirationSeconds")),
-    "ACTIVITY_TYPE_INIT_OTP_AUTH": lambda f: _with_otp_feature(
-        f, older_params("expirationSeconds", "otpLength", "alphanumeric")
-    ),
-    "ACTIVITY_TYPE_EMAIL_AUTH_V3": lambda f: _email_auth(f),
-    "ACTIVITY_TYPE_EMAIL_AUTH_V2": lambda f: _email_auth(f),
-    "ACTIVITY_TYPE_EMAIL_AUTH": lambda f: _email_auth(f),
-    "ACTIVITY_TYPE_OTP_AUTH": lambda f: {
-        "otpId": f.fresh("otp_auth"),
-        "otpCode": SANDBOX_CODE,
-        "targetPublicKey": TARGET_PUBLIC_KEY,
-        "apiKeyName": unique("key"),
-        "expirationSeconds": "60",
-        "invalidateExisting": True,
-    },
-    "ACTIVITY_TYPE_OTP_LOGIN_V2": lambda f: _otp_login(f, "otp_login"),
-    "ACTIVITY_TYPE_OTP_LOGIN": lambda f: _otp_login(f, "otp_login_of_older_token"),
-    "ACTIVITY_TYPE_VERIFY_OTP_V2": _encrypted_attempt,
-    "ACTIVITY_TYPE_VERIFY_OTP": lambda f: {
-        "otpId": f.fresh("plain_otp"),
-        "otpCode": SANDBOX_CODE,
-        "expirationSeconds": "60",
-        "publicKey": TARGET_PUBLIC_KEY,
-    },
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},
@@ -461,7 +401,10 @@ ANSWERED_WITH_ANOTHER = {
 
 
 def submitter(activity_type: str, root: Caller) -> Caller:
-    """Who submits the example in the root user's place: a sub-organization is deleted by its own root user."""
+    """Who submits the example in the root user's place: a sub-organization is deleted by its own root user, and a
+    user is recovered by a recovery key of that user."""
+    if activity_type == "ACTIVITY_TYPE_RECOVER_USER":
+        return recovering(root, root)
     if activity_type != "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION":
         return root
     key = generate_api_key()

@@ -271,6 +271,12 @@ class _Fresh:
         self._root.new_user(userEmail=address)
         return address
 
+    def _email_recovery(self) -> str:
+        self._root.submitted("set_organization_feature", {"name": "FEATURE_NAME_EMAIL_RECOVERY"})
+        address = an_address()
+        self._root.new_user(userEmail=address)
+        return address
+
     def _with_sandbox_user(self) -> None:
         """One user has the sandbox contact, and may log in by a code."""
         self._otp_feature()

@@ -67,11 +67,14 @@ async def _executed(
         intent=intent,
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        stamped_with=activity.stamped_with,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
-        context=await operation.load_context(ContextSource(organization, store, TransactionRules(), cache), asked)
+        context=await operation.load_context(
+            ContextSource(organization, activity.submitter_id, store, TransactionRules(), cache), asked
+        )
         if operation.load_context
         else None,
     )

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +36,7 @@ from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
+from tests.support.moved_clock import FILE_VARIABLE, SERVE, MovedClock
 
 _START_LIMIT_S = 60.0
 
@@ -47,6 +48,7 @@ NO_MAIL_SERVER = {
 }
 """A mail server that does not answer: e-mails wait in the outbox."""
 
+_ROOT = Path(__file__).parents[2]
 _SERVE = "from keystead.cli.serving import serve; serve()"
 
 
@@ -132,10 +134,20 @@ def user_with_key(key: ApiKeyPair, name: str = "Somebody") -> User:
 
 
 class Server:
-    """One server process. `settings` are names of settings with their values; the port stays the same for ever."""
+    """One server process. `settings` are names of settings with their values; the port stays the same for ever.
 
-    def __init__(self, installation: Installation, log: Path, settings: Mapping[str, object] | None = None) -> None:
+    `clock`: the process's, if a test is to move it.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        log: Path,
+        settings: Mapping[str, object] | None = None,
+        clock: MovedClock | None = None,
+    ) -> None:
         self.installation = installation
+        self.clock = clock
         self.log = log
         self.port = _free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
@@ -146,7 +158,8 @@ class Server:
     @property
     def caller(self) -> Caller:
         """The root user."""
-        return self.installation.caller(self.http)
+        root = self.installation.caller(self.http)
+        return root if self.clock is None else replace(root, clock=self.clock.now_ms)
 
     @property
     def pid(self) -> int:
@@ -174,15 +187,20 @@ class Server:
             "master_key_file": self._master_key_file(),
             "mode": installation.mode,
             "port": self.port,
+            "sandbox_contacts": True,  # the examples of operations use these
         }
         variables = {
             f"KEYSTEAD_{name.upper()}": str(value)
             for name, value in {**settings, **NO_MAIL_SERVER, **self._settings}.items()
         }
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
+        program = _SERVE
+        if self.clock is not None:
+            program, variables[FILE_VARIABLE] = SERVE, str(self.clock.file)
         with (log or self.log).open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE],
+                [sys.executable, "-c", program],
+                cwd=_ROOT,
                 env=inherited | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -257,9 +275,12 @@ class Server:
 
 @contextmanager
 def running(
-    installation: Installation, log: Path, settings: Mapping[str, object] | None = None
+    installation: Installation,
+    log: Path,
+    settings: Mapping[str, object] | None = None,
+    clock: MovedClock | None = None,
 ) -> Iterator[Server]:
-    server = Server(installation, log, settings)
+    server = Server(installation, log, settings, clock)
     try:
         server.start()
         yield server

@@ -1,17 +1,23 @@
-"""A PKCS#11 token in software, SoftHSM 2, for tests that need one: skipped only where it is not installed."""
+"""A PKCS#11 token in software, SoftHSM 2, for tests that need one: skipped only where there is none.
+
+`make test` unpacks it into the virtual environment (`tools/softhsm.sh`) where the machine has none.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from keystead.keys.token_key_name import TokenKeyName
 
+_UNPACKED = Path(sys.prefix) / "softhsm/usr"
 _PLACES = (
+    f"{_UNPACKED}/lib/softhsm/libsofthsm2.so",
     "/usr/lib/softhsm/libsofthsm2.so",
     "/usr/lib64/softhsm/libsofthsm.so",
     "/usr/local/lib/softhsm/libsofthsm2.so",
@@ -20,9 +26,9 @@ _PLACES = (
 MODULE = next((place for place in _PLACES if Path(place).exists()), "")
 PIN = "cuckoo-4711"
 
-needs_softhsm = pytest.mark.skipif(
-    not MODULE or shutil.which("softhsm2-util") is None, reason="SoftHSM 2 is not installed"
-)
+_UTILITY = shutil.which("softhsm2-util", path=os.pathsep.join([f"{_UNPACKED}/bin", os.environ.get("PATH", "")]))
+
+needs_softhsm = pytest.mark.skipif(not MODULE or _UTILITY is None, reason="SoftHSM 2 is not installed")
 
 
 def made_token(folder: Path) -> TokenKeyName:
@@ -34,9 +40,7 @@ def made_token(folder: Path) -> TokenKeyName:
     configuration = folder / "softhsm2.conf"
     configuration.write_text(f"directories.tokendir = {folder / 'tokens'}\nobjectstore.backend = file\n")
     os.environ["SOFTHSM2_CONF"] = str(configuration)
-    subprocess.run(
-        ["softhsm2-util", "--init-token", "--free", "--label", "keystead", "--pin", PIN, "--so-pin", "5678"],
-        check=True,
-        capture_output=True,
-    )
+    assert _UTILITY is not None
+    made = ["--init-token", "--free", "--label", "keystead", "--pin", PIN, "--so-pin", "5678"]
+    subprocess.run([_UTILITY, "--module", MODULE, *made], check=True, capture_output=True)
     return TokenKeyName(module=MODULE, token="keystead", key="master", pin=PIN)

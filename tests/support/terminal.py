@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -32,6 +33,15 @@ class Printed:
 class Terminal:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def types(self, answer: str) -> None:
+        """From now on standard input is a terminal on which somebody types this line."""
+
+        class Keyboard(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        self._monkeypatch.setattr(sys, "stdin", Keyboard(f"{answer}\n"))
 
     def run(self, *arguments: str) -> Printed:
         self._monkeypatch.setattr(sys, "argv", ["keystead", *arguments])

@@ -61,7 +61,7 @@ def running_server() -> Iterator[Caller]:
         folder = Path(name)
         migrate(f"sqlite:///{folder / 'data.db'}")
         database = SqliteDatabase(folder / "data.db")
-        with running(bootstrap_installation(database), folder / "log", taking_tokens(folder)) as server:
+        with running(bootstrap_installation(database, mode="dev"), folder / "log", taking_tokens(folder)) as server:
             yield server.caller
         database.close()
 

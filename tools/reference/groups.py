@@ -40,8 +40,8 @@ GROUPS = (
     ),
     Group(
         "one-time-codes",
-        "One-time codes and e-mail",
-        ("starting_codes", "verifying_codes", "otp_logins", "email_auth", "email_events"),
+        "One-time codes, e-mail, recovery",
+        ("starting_codes", "verifying_codes", "otp_logins", "email_auth", "email_recovery", "email_events"),
     ),
     Group("oauth2", "OAuth 2.0 providers", ("oauth2_credentials",)),
     Group("auth-proxies", "Authentication proxies", ("auth_proxies",)),

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_RECOVER = "a user with the permission gives this user a new credential: create_authenticators or create_api_keys"
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
 _ASK_A_NODE = "ask a node of the chain"
 _FOLLOW = "ask list_activities from time to time"
 _LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this server"
 
 _ALTERNATIVES: Mapping[str, str] = {
-    **dict.fromkeys(("init_user_email_recovery", "recover_user"), _RECOVER),
     **dict.fromkeys(
         (
             "eth_send_raw_transaction",

@@ -22,7 +22,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `module` is its subject, `summary` one line of documentation. `request_structs` is what callers send: a query's
     request, or the intent of each of `activity_types` in their order, the current one first. `before_session`:
     clients send it before they have a session, so a user of a sub-organization may name the parent organization,
-    and attested stamps are accepted.
+    and attested stamps are accepted. `for_recovery`: a recovery key opens it.
     """
 
     kind: ClassVar[Kind]
@@ -34,6 +34,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     answer_struct: type[msgspec.Struct]
     activity_types: tuple[str, ...] = ()
     before_session: bool = False
+    for_recovery: bool = False
 
     @property
     def path(self) -> str:

@@ -1,16 +1,17 @@
-"""Which parser reads the transactions of which chain. Not here: the parsers."""
+"""Which parser reads the transactions of which chain, with the key that signs or without. Not here: the parsers."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from keystead.api.enums import TransactionType
-from keystead.chains.bitcoin.transaction import parse_bitcoin
-from keystead.chains.ethereum.tempo import parse_tempo
-from keystead.chains.ethereum.transaction import parse_ethereum
-from keystead.chains.solana.transaction import parse_solana
-from keystead.chains.transaction import Party, UnsignedTransaction
-from keystead.chains.tron.transaction import parse_tron
+from keystead.chains.addresses.bitcoin import network_of
+from keystead.chains.bitcoin.transaction import parse_bitcoin, view_bitcoin
+from keystead.chains.ethereum.tempo import parse_tempo, view_tempo
+from keystead.chains.ethereum.transaction import parse_ethereum, view_ethereum
+from keystead.chains.solana.transaction import parse_solana, view_solana
+from keystead.chains.transaction import Party, TransactionView, UnsignedTransaction
+from keystead.chains.tron.transaction import parse_tron, view_tron
 
 
 def parse_transaction(kind: TransactionType, unsigned: bytes, party: Party) -> UnsignedTransaction:
@@ -26,5 +27,26 @@ def parse_transaction(kind: TransactionType, unsigned: bytes, party: Party) -> U
             return parse_bitcoin(unsigned, party)
         case TransactionType.TEMPO:
             return parse_tempo(unsigned, party)
+        case _:
+            assert_never(kind)
+
+
+def view_transaction(kind: TransactionType, unsigned: bytes, sign_with: str) -> TransactionView:
+    """What an unsigned transaction of this chain says, to people. Raises InvalidRequest as the chain's parser does.
+
+    sign_with: the address or the id that the request names; whether it may sign these bytes is not checked.
+    Addresses of Bitcoin are written as on the network of this address, or on the main network if it is none.
+    """
+    match kind:
+        case TransactionType.ETHEREUM:
+            return view_ethereum(unsigned, sign_with)
+        case TransactionType.SOLANA:
+            return view_solana(unsigned)
+        case TransactionType.TRON:
+            return view_tron(unsigned)
+        case TransactionType.BITCOIN:
+            return view_bitcoin(unsigned, network_of(sign_with))
+        case TransactionType.TEMPO:
+            return view_tempo(unsigned, sign_with)
         case _:
             assert_never(kind)

@@ -45,6 +45,19 @@ class Description(msgspec.Struct, frozen=True):
     unreadable_call: str | None = None
 
 
+class TransactionView(msgspec.Struct, frozen=True, kw_only=True):
+    """What an unsigned transaction says, read without the key that is to sign it.
+
+    `contracts`, `describe`: as in UnsignedTransaction. `unseen`: sentences about parts that the keywords leave out
+    and that matter to people who approve it.
+    """
+
+    describe: Callable[[Mapping[str, ContractInterface]], Description]
+    contracts: tuple[str, ...] = ()
+    valid_on_every_chain: bool = False
+    unseen: tuple[str, ...] = ()
+
+
 class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that was read whole and can be signed by the party it was parsed for.
 

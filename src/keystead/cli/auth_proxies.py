@@ -71,8 +71,12 @@ def create(
     )
     with calling(credentials) as client:
         config_id = _result(client, "enable_auth_proxy", {})["userId"]
-        if parameters:
-            _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
+        try:
+            if parameters:
+                _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
+        except Exception:  # a proxy without the settings that were asked for is not what was asked for
+            _result(client, "disable_auth_proxy", {"configId": config_id})
+            raise
         print(f"configuration  {config_id}")
         print(f"base address   {client.base_url}{BASE_PATH}")
 

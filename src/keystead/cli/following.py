@@ -1,7 +1,6 @@
 """`keystead activities --follow`: every activity that is new or has changed, until it is stopped.
 
-Here: the queries of each poll, and which of their activities are new. Not here: the list without --follow
-(`tables`).
+Here: the queries of each poll, and which of their activities are new. Not here: how they are shown (`activities`).
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
+from keystead.cli.instants import made_at_ms
 from keystead.client.client import Client
 from keystead.client.errors import (
     ConnectionFailed,
@@ -32,9 +32,10 @@ _PASSING = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
 
 Record = dict[str, Any]
 Ask = Callable[[str, Mapping[str, Any]], Record]
+Show = Callable[[Record], None]
 
 
-def follow(client: Client, limit: int, interval_s: float, show: Callable[[Record], None]) -> None:
+def follow(client: Client, limit: int, interval_s: float, show: Show) -> None:
     """Show the newest activities, then each new or changed one, until Ctrl-C. Waits for a server that is away.
 
     Raises KeysteadError if the first poll fails, or a later one with an error that is not temporary.
@@ -111,8 +112,8 @@ class Feed:
         if not self._known:
             return
         # The cursor is the newest activity that is so old that none can still appear below it.
-        settled_ms = _made_at_ms(max(self._known)) - OVERLAP_MS
-        self._cursor = max([self._cursor, *(each for each in self._known if _made_at_ms(each) <= settled_ms)])
+        settled_ms = made_at_ms(max(self._known)) - OVERLAP_MS
+        self._cursor = max([self._cursor, *(each for each in self._known if made_at_ms(each) <= settled_ms)])
         for activity_id in [each for each in self._known if each < self._cursor and each not in self._open]:
             del self._known[activity_id]
 
@@ -163,8 +164,3 @@ def _changed_at(activity: Record) -> tuple[int, int, str]:
     if isinstance(updated, Mapping):
         return int(updated["seconds"]), int(updated["nanos"]), activity["id"]
     return 0, 0, f"{updated} {activity['id']}"
-
-
-def _made_at_ms(activity_id: str) -> int:
-    """The time in a UUIDv7 (RFC 9562, section 5.7): its first 48 bits."""
-    return int(activity_id.replace("-", "")[:12], 16)

@@ -1,67 +1,55 @@
-"""`keystead approve` and `keystead reject`: a vote on an activity that waits.
+"""`keystead approve` and `keystead reject`: a vote on an activity that waits, after it was shown.
 
-Not here: what the activity waits for after the vote (`waiting`).
+Not here: what is shown (`showing`), what the activity waits for after the vote (`waiting`).
 """
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any
+import sys
 
-import typer
-
-from keystead.api.enums import VoteSelection
-from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.enums import ActivityStatus
+from keystead.cli.asking import Yes, confirm
 from keystead.cli.credentials import CredentialsFile
+from keystead.cli.failure import Failure
 from keystead.cli.requests import calling, formatted
+from keystead.cli.showing import Target, activity_named, described, description_lines, record_lines
 from keystead.cli.tables import AsJson
-from keystead.cli.texts import kind, printable, status
+from keystead.cli.texts import status
 from keystead.cli.waiting import waits_for
-from keystead.client.client import Client
 
-_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
-
-Target = Annotated[
-    str, typer.Argument(metavar="FINGERPRINT", help="Fingerprint of the activity (sha256:…), or its id.")
-]
+_OPEN = frozenset({ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.AUTHENTICATORS_NEEDED})
 
 
-def approve(fingerprint: Target, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
-    """Approve an activity that waits. If yours is the last approval it needs, it is executed."""
-    _vote("approve_activity", fingerprint, credentials, as_json)
+def approve(
+    activity: Target, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
+) -> None:
+    """Approve an activity that waits, after showing it. If yours is the last approval it needs, it is executed."""
+    _vote("approve_activity", activity, yes, credentials, as_json)
 
 
-def reject(fingerprint: Target, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
-    """Reject an activity that waits. One rejection is final."""
-    _vote("reject_activity", fingerprint, credentials, as_json)
+def reject(
+    activity: Target, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
+) -> None:
+    """Reject an activity that waits, after showing it. One rejection is final."""
+    _vote("reject_activity", activity, yes, credentials, as_json)
 
 
-def _vote(operation: str, target: str, credentials: CredentialsFile, as_json: bool) -> None:
-    is_id = re.match(UUID_PATTERN, target) is not None
-    if not is_id and _FINGERPRINT.fullmatch(target) is None:
-        raise typer.BadParameter(
-            f"{target!r}: expected sha256: and 64 hex digits, or an activity's id", param_hint="FINGERPRINT"
-        )
+def _vote(operation: str, target: str, yes: bool, credentials: CredentialsFile, as_json: bool) -> None:
     with calling(credentials) as client:
-        fingerprint = (
-            client.query("get_activity", activityId=target)["activity"]["fingerprint"] if is_id else target
-        )
+        asked = activity_named(client, target)
+        if asked["status"] not in _OPEN:
+            raise Failure(f"activity {asked['id']} has status {status(asked)}: it waits for no vote")
+        # With --json, standard output holds the answer alone.
+        for line in (*description_lines(described(client, asked)), "", *record_lines(asked, [])):
+            print(line, file=sys.stderr if as_json else sys.stdout)
+        word = operation.partition("_")[0]
+        confirm(f"{word.capitalize()} it?", yes, f"keystead {word}")
         activity = client.submit(
-            operation, {"fingerprint": fingerprint}, activity_type=f"ACTIVITY_TYPE_{operation.upper()}"
+            operation, {"fingerprint": asked["fingerprint"]}, activity_type=f"ACTIVITY_TYPE_{operation.upper()}"
         )["activity"]
         if as_json:
             print(formatted(activity))
-        else:
-            _show(client, activity)
-
-
-def _show(client: Client, activity: dict[str, Any]) -> None:
-    print(f"activity  {activity['id']}  {kind(activity)}")
-    print(f"status    {status(activity)}")
-    if failure := activity.get("failure"):
-        print(f"failure   {printable(failure['message'])}")
-    for index, vote in enumerate(activity["votes"]):
-        what = "approved" if vote["selection"] == VoteSelection.APPROVED.value else "rejected"
-        print(f"{'' if index else 'votes':<10}{printable(vote['user']['userName'])} {what}")
-    for index, line in enumerate(waits_for(client, activity)):
-        print(f"{'or' if index else 'waits for':<10}{line}")
+            return
+        print()
+        for line in record_lines(activity, waits_for(client, activity)):
+            print(line)

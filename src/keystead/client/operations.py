@@ -64,11 +64,13 @@ ACTIVITY_TYPES = {
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
     "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
     "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
+    "init_user_email_recovery": "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2",
     "oauth": "ACTIVITY_TYPE_OAUTH",
     "oauth2_authenticate": "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     "oauth_login": "ACTIVITY_TYPE_OAUTH_LOGIN",
     "otp_auth": "ACTIVITY_TYPE_OTP_AUTH",
     "otp_login": "ACTIVITY_TYPE_OTP_LOGIN_V2",
+    "recover_user": "ACTIVITY_TYPE_RECOVER_USER",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
@@ -1815,6 +1817,38 @@ class Operations(Calls):
             },
         )
 
+    def init_user_email_recovery(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        expiration_seconds: str | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitUserEmailRecoverySubmitted:
+        """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key.
+
+        `target_public_key`: the P-256 key that the recovery key is sealed to.
+        """
+        return self._submit(
+            shapes.InitUserEmailRecoverySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "expirationSeconds": expiration_seconds,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     def oauth(
         self,
         *,
@@ -1960,6 +1994,25 @@ class Operations(Calls):
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
+            },
+        )
+
+    def recover_user(
+        self,
+        *,
+        authenticator: shapes.AuthenticatorParamsV2,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RecoverUserSubmitted:
+        """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
+        return self._submit(
+            shapes.RecoverUserSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "authenticator": authenticator,
+                "userId": user_id,
             },
         )
 
@@ -4223,6 +4276,38 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def init_user_email_recovery(
+        self,
+        *,
+        email: str,
+        target_public_key: str,
+        email_customization: shapes.EmailAuthCustomizationParams,
+        expiration_seconds: str | None = None,
+        send_from_email_address: str | None = None,
+        send_from_email_sender_name: str | None = None,
+        reply_to_email_address: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitUserEmailRecoverySubmitted:
+        """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key.
+
+        `target_public_key`: the P-256 key that the recovery key is sealed to.
+        """
+        return await self._submit(
+            shapes.InitUserEmailRecoverySubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "email": email,
+                "targetPublicKey": target_public_key,
+                "emailCustomization": email_customization,
+                "expirationSeconds": expiration_seconds,
+                "sendFromEmailAddress": send_from_email_address,
+                "sendFromEmailSenderName": send_from_email_sender_name,
+                "replyToEmailAddress": reply_to_email_address,
+            },
+        )
+
     async def oauth(
         self,
         *,
@@ -4368,6 +4453,25 @@ class AsyncOperations(AsyncCalls):
                 "expirationSeconds": expiration_seconds,
                 "invalidateExisting": invalidate_existing,
                 "sessionProfileId": session_profile_id,
+            },
+        )
+
+    async def recover_user(
+        self,
+        *,
+        authenticator: shapes.AuthenticatorParamsV2,
+        user_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RecoverUserSubmitted:
+        """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
+        return await self._submit(
+            shapes.RecoverUserSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "authenticator": authenticator,
+                "userId": user_id,
             },
         )
 

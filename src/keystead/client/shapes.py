@@ -239,6 +239,8 @@ __all__ = [
     "InitOtpAuthSubmitted",
     "InitOtpResultV2",
     "InitOtpSubmitted",
+    "InitUserEmailRecoveryResult",
+    "InitUserEmailRecoverySubmitted",
     "InvitationParams",
     "InvitationRecord",
     "ListActivitiesResponse",
@@ -288,6 +290,8 @@ __all__ = [
     "PrivateKeyParams",
     "PrivateKeyResult",
     "Quorum",
+    "RecoverUserResult",
+    "RecoverUserSubmitted",
     "RejectActivityResult",
     "RejectActivitySubmitted",
     "RemoveOrganizationFeatureResult",
@@ -982,6 +986,10 @@ class InitOtpAuthResultV2(Wire, frozen=True):
     otp_id: str
 
 
+class InitUserEmailRecoveryResult(Wire, frozen=True):
+    user_id: str
+
+
 class OauthResult(Wire, frozen=True):
     user_id: str
     api_key_id: str
@@ -1006,6 +1014,12 @@ class OtpLoginResult(Wire, frozen=True):
     """`session`: a JWT that tells of the session."""
 
     session: str
+
+
+class RecoverUserResult(Wire, frozen=True):
+    """`authenticator_id`: a list of one id."""
+
+    authenticator_id: tuple[str, ...]
 
 
 class RejectActivityResult(Wire, frozen=True):
@@ -1854,6 +1868,19 @@ class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
         return self.result.otp_id
 
 
+class InitUserEmailRecoverySubmitted(Submitted[InitUserEmailRecoveryResult]):
+    """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key."""
+
+    operation = "init_user_email_recovery"
+    activity_type = "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2"
+    result_key = "initUserEmailRecoveryResult"
+    result_struct = InitUserEmailRecoveryResult
+
+    @property
+    def user_id(self) -> str:
+        return self.result.user_id
+
+
 class OauthSubmitted(Submitted[OauthResult]):
     """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
 
@@ -1933,6 +1960,19 @@ class OtpLoginSubmitted(Submitted[OtpLoginResult]):
     @property
     def session(self) -> str:
         return self.result.session
+
+
+class RecoverUserSubmitted(Submitted[RecoverUserResult]):
+    """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
+
+    operation = "recover_user"
+    activity_type = "ACTIVITY_TYPE_RECOVER_USER"
+    result_key = "recoverUserResult"
+    result_struct = RecoverUserResult
+
+    @property
+    def authenticator_id(self) -> tuple[str, ...]:
+        return self.result.authenticator_id
 
 
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):

@@ -59,6 +59,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateApiKeysIntentV2
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
     owner=_owner,
     load_context=_held_by_siblings,
+    context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
 )
 def create_api_keys(

@@ -19,16 +19,13 @@ from keystead.organizations.lookups import LookupKind, identity_looked_up
 from keystead.organizations.organization import Organization
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
+from keystead.pipeline.suborganization_lookup import suborganization_with
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 
 GOOGLE = "https://accounts.google.com"
 """The issuer whose verified e-mail addresses find accounts."""
 
-_CONTACTS = {
-    "EMAIL": (LookupKind.VERIFIED_EMAIL, LookupKind.EMAIL),
-    "PHONE_NUMBER": (LookupKind.VERIFIED_PHONE_NUMBER, LookupKind.PHONE_NUMBER),
-}
-"""A verified contact goes before one that somebody only wrote down, who may be anybody."""
+_CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
 
 _OTP_TYPES = {"EMAIL": "OTP_TYPE_EMAIL", "PHONE_NUMBER": "OTP_TYPE_SMS"}
 _FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS")
@@ -67,33 +64,24 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises InvalidRequest, and Unauthenticated for a contact that is not proven and for more than one.
         """
-        kinds, value = await self._looked_up(request)
-        found: list[str] = []
-        for kind in kinds:
-            found = found or await self.store.suborganizations_with(self.organization.id, kind, value)
-        if len(found) > 1:
-            what = request.filter_type.lower().replace("_", " ")
-            raise Unauthenticated(
-                f"more than one suborg associated with a {what}: name the sub-organization in organizationId",
-                machine_code="CREDENTIAL_CONFLICT",
-            )
-        return found[0] if found else None
+        kind, value = await self._looked_up(request)
+        return await suborganization_with(self.store, self.organization.id, kind, value)
 
-    async def _looked_up(self, request: GetAccountRequest) -> tuple[tuple[LookupKind, ...], str]:
-        """By which kinds of look-ups, one after the other, and the value."""
+    async def _looked_up(self, request: GetAccountRequest) -> tuple[LookupKind, str]:
+        """The kind of the look-up, and the value."""
         value = request.filter_value
         match request.filter_type:
             case "PUBLIC_KEY":
-                return (LookupKind.PUBLIC_KEY,), looked_up_public_key(value)
+                return LookupKind.PUBLIC_KEY, looked_up_public_key(value)
             case "CREDENTIAL_ID":
-                return (LookupKind.CREDENTIAL_ID,), looked_up_credential_id(value)
+                return LookupKind.CREDENTIAL_ID, looked_up_credential_id(value)
             case "OIDC_TOKEN":
                 proven = await self.identities.proven(value, "filterValue")
                 check_audience(proven, self.settings, "filterValue")
-                return (LookupKind.OAUTH_IDENTITY,), identity_looked_up(proven.iss, proven.aud, proven.sub)
+                return LookupKind.OAUTH_IDENTITY, identity_looked_up(proven.iss, proven.aud, proven.sub)
             case "OIDC_CLAIMS":
                 claims = _claims(value)
-                return (LookupKind.OAUTH_IDENTITY,), identity_looked_up(claims.iss, claims.aud, claims.sub)
+                return LookupKind.OAUTH_IDENTITY, identity_looked_up(claims.iss, claims.aud, claims.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
                 contact = value.lower() if filter_type == "EMAIL" else without_separators(value)
                 await self._check_contact_proven(request, filter_type, contact)

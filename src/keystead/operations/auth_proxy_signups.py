@@ -25,10 +25,8 @@ from keystead.operations.auth_proxy_accounts import (
     check_audience,
 )
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
-from keystead.operations.sibling_credentials import held_by_suborganizations
 from keystead.operations.verified_contacts import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
-from keystead.organizations.credentials import check_not_held_by_siblings
 
 _Few = Meta(max_length=10)
 
@@ -117,12 +115,7 @@ async def _signed_up(
 
 
 async def _check_signup(call: ProxyCall, request: SignupRequest | SignupV2Request) -> None:
-    """Each way to log in later is one that the configuration allows, ID tokens are for its clients, and no other
-    sub-organization has one of the credentials: anybody may sign up, with anybody's public key."""
-    held = await held_by_suborganizations(
-        call.store, call.organization.id, request.api_keys, request.authenticators
-    )
-    check_not_held_by_siblings(held, sorted(held))
+    """Each way to log in later is one that the configuration allows, and ID tokens are for its clients."""
     for asked, method in (
         (request.authenticators, AuthMethod.PASSKEY),
         (request.user_email and request.verification_token, AuthMethod.EMAIL),

@@ -68,6 +68,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateAuthenticatorsI
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
     owner=_owner,
     load_context=_held_by_siblings,
+    context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
 )
 def create_authenticators(

@@ -77,7 +77,11 @@ OlderT = TypeVar("OlderT", bound=RequestStruct)
 
 
 def query(
-    *, of_version: bool = False, before_session: bool = False, of_caller: bool = False
+    *,
+    of_version: bool = False,
+    before_session: bool = False,
+    for_recovery: bool = False,
+    of_caller: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
 
@@ -93,6 +97,7 @@ def query(
                 answer=answer,
                 of_version=of_version,
                 before_session=before_session,
+                for_recovery=for_recovery,
                 of_caller=of_caller,
                 decoder=decoder(request),
             )
@@ -132,10 +137,12 @@ def activity(
     owner: Callable[[Any], str] | None = None,
     vote: VoteSelection | None = None,
     before_session: bool = False,
+    for_recovery: bool = False,
     by_parent: bool = False,
     user_lookup: UserLookup | None = None,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
+    context_is_own: bool = True,
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
@@ -146,7 +153,8 @@ def activity(
     It may yield a Refusal in place of the outcome.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
-    Execution. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
+    Execution. `context_is_own=False`: it reads rows of other organizations alone, so it need not wait for commits
+    of its own. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
     `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that
     raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they
     prove.
@@ -181,9 +189,11 @@ def activity(
                 owner=owner,
                 vote=vote,
                 before_session=before_session,
+                for_recovery=for_recovery,
                 by_parent=by_parent,
                 user_lookup=user_lookup,
                 load_context=load_context,
+                context_is_own=context_is_own,
                 resources=resources,
                 precondition=precondition,
                 oidc_tokens=oidc_tokens,

@@ -28,7 +28,7 @@ class WhoamiResponse(Wire, frozen=True):
     username: str
 
 
-@query(before_session=True, of_caller=True)
+@query(before_session=True, for_recovery=True, of_caller=True)
 def whoami(reading: Reading, _: WhoamiRequest) -> WhoamiResponse:
     """Which user of which organization the stamp proves."""
     return WhoamiResponse(

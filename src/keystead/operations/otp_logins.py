@@ -20,7 +20,7 @@ from keystead.operations.session_keys import (
     compressed_public_key,
     session_context,
 )
-from keystead.operations.starting_codes import check_feature, normalized
+from keystead.operations.starting_codes import normalized
 from keystead.operations.verified_contacts import ClientSignature, check_login, proven_token
 from keystead.operations.verifying_codes import (
     OtpCode,
@@ -32,7 +32,11 @@ from keystead.operations.verifying_codes import (
 )
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
-from keystead.organizations.verified_contacts import contact_verified, has_contact
+from keystead.organizations.verified_contacts import (
+    check_logins_by_code,
+    contact_verified,
+    users_with_contact,
+)
 from keystead.pipeline.activity import ExecutionWith, Outcome, Refusal
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import claimed_contact
@@ -125,7 +129,7 @@ async def otp_login(execution: ExecutionWith[SessionContext], intent: OtpLoginIn
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
-    check_feature(organization, token.otp_type)
+    check_logins_by_code(organization, token.otp_type)
     user = _user_with_contact(organization, token.otp_type, token.contact)
     session = await begin_login_session(
         execution,
@@ -175,7 +179,7 @@ async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) 
 
 def _user_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> User:
     """The one user who has the contact. Raises NotFound, and InvalidRequest if several have it."""
-    users = [user for user in organization.users.values() if has_contact(user, otp_type, contact)]
+    users = users_with_contact(organization, otp_type, contact)
     if not users:
         raise NotFound(f"no user of organization {organization.id} has the contact that got the code")
     if len(users) > 1:

@@ -44,6 +44,19 @@ class EmailAuthCustomizationParams(RequestStruct, frozen=True):
     template_id: ShortText | None = None
 
 
+def named_customization(custom: EmailCustomizationParams | None) -> EmailAuthCustomizationParams:
+    """The customization of an older request as the current one has it. Where it names no application, the name is
+    "", and the organization's name stands for it."""
+    custom = custom or EmailCustomizationParams()
+    return EmailAuthCustomizationParams(
+        app_name=custom.app_name or "",
+        logo_url=custom.logo_url,
+        magic_link_template=custom.magic_link_template,
+        template_variables=custom.template_variables,
+        template_id=custom.template_id,
+    )
+
+
 class SmsCustomizationParams(RequestStruct, frozen=True):
     template: Annotated[str, Meta(max_length=480)] | None = None
 

@@ -80,7 +80,7 @@ async def create_read_write_session(
     """Begin a session of a user, by a new key that only the holder of the target key can read."""
     organization = execution.organization
     if isinstance(intent, _ByEmail):
-        user = user_with_email(list(organization.users.values()), intent.email)
+        user = user_with_email(organization, intent.email)
         if user is None:
             raise NotFound(
                 f"unable to find a user with this e-mail address in organization {organization.id} "

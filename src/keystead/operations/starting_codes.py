@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from keystead.api.enums import FeatureName, OtpType
+from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
@@ -40,8 +40,8 @@ from keystead.organizations.one_time_codes import (
     no_starts,
     user_subject,
 )
-from keystead.organizations.organization import Organization
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
+from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.one_time_codes import (
@@ -207,7 +207,7 @@ def _older_auth_result(result: InitOtpAuthResultV2) -> InitOtpAuthResult:
 async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3) -> Outcome[InitOtpResultV2]:
     """Send a one-time code to an e-mail address or a phone number."""
     if execution.organization.profile.parent_id is not None:
-        check_feature(execution.organization, intent.otp_type)
+        check_logins_by_code(execution.organization, intent.otp_type)
     flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
     otp_id, bundle, rows = await _started(execution, intent, flow)
     return Outcome(result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows)
@@ -227,18 +227,9 @@ async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3
 ) -> Outcome[InitOtpAuthResultV2]:
     """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
-    check_feature(execution.organization, intent.otp_type)
+    check_logins_by_code(execution.organization, intent.otp_type)
     otp_id, _, rows = await _started(execution, intent, "auth")
     return Outcome(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
-
-
-def check_feature(organization: Organization, otp_type: OtpType) -> None:
-    """Raise InvalidRequest unless users of the organization may log in by such a code."""
-    feature = FeatureName.OTP_EMAIL_AUTH if otp_type == "OTP_TYPE_EMAIL" else FeatureName.SMS_AUTH
-    if feature not in organization.profile.features:
-        raise InvalidRequest(
-            f"feature {feature} is not enabled in organization {organization.id}; set_organization_feature does it"
-        )
 
 
 def normalized(otp_type: OtpType, contact: str) -> str:
@@ -254,7 +245,7 @@ async def _started(
     contact = _checked_contact(intent)
     form = _checked_form(intent)
     lasts_s = _checked_life(intent.expiration_seconds)
-    sandbox = is_sandbox(contact, form)
+    sandbox = execution.messages.has_sandbox and is_sandbox(contact, form)
     otp_id = execution.new_id()
     code = SANDBOX_CODE if sandbox else new_code(form, secrets.randbelow)
     place: dict[str, Any] = {

@@ -10,6 +10,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
+from keystead.operations.sibling_credentials import HeldBySiblings, held_by_suborganizations
 from keystead.operations.starting_codes import normalized
 from keystead.operations.sub_organization_intents import (
     CreateSubOrganizationIntentV8,
@@ -31,7 +32,8 @@ from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Version, apply, from_records
 from keystead.organizations.verified_contacts import contact_verified
-from keystead.pipeline.activity import Execution, NewOrganization, Outcome
+from keystead.pipeline.activity import Execution, ExecutionWith, NewOrganization, Outcome
+from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import VerificationToken
 
 
@@ -65,6 +67,19 @@ def _as_v3(result: CreateSubOrganizationResultV8) -> CreateSubOrganizationResult
 _FIELD = "parameters.rootUsers"
 
 
+async def _held_by_others(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
+    """Of a sign-up through an authentication proxy, which passes on what anybody sends; a user of the parent may
+    give one credential to several sub-organizations."""
+    if source.submitter_id not in source.organization.auth_proxies:
+        return frozenset()
+    return await held_by_suborganizations(
+        source.store,
+        source.organization.id,
+        api_keys=[key for user in intent.root_users for key in user.api_keys],
+        authenticators=[one for user in intent.root_users for one in user.authenticators],
+    )
+
+
 def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     return tokens_of_users([user.oauth_providers for user in intent.root_users], _FIELD)
 
@@ -72,6 +87,8 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
 @activity(
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     oidc_tokens=_tokens,
+    load_context=_held_by_others,
+    context_is_own=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", from_v6, result_key="createSubOrganizationResultV6"),
@@ -83,7 +100,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     ),
 )
 async def create_sub_organization(
-    execution: Execution, intent: CreateSubOrganizationIntentV8
+    execution: ExecutionWith[HeldBySiblings], intent: CreateSubOrganizationIntentV8
 ) -> Outcome[CreateSubOrganizationResultV8]:
     """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
     parent = execution.organization
@@ -120,7 +137,11 @@ async def create_sub_organization(
     # An authentication proxy passes on what anybody claims, so it vouches for nothing.
     is_proxied = execution.submitter_id in parent.auth_proxies
     users, changes = await added_users(
-        replace(execution, organization=organization), requested, _FIELD, by_parent=not is_proxied
+        replace(execution, organization=organization),
+        requested,
+        _FIELD,
+        held_by_siblings=execution.context,
+        by_parent=not is_proxied,
     )
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
@@ -148,7 +169,7 @@ async def create_sub_organization(
         )
     return Outcome(
         result=result,
-        new_organization=NewOrganization(organization, attachments),
+        new_organization=NewOrganization(organization, attachments, shares_credentials=not is_proxied),
         derived=made.derived if made else (),
     )
 

@@ -191,6 +191,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) 
     "ACTIVITY_TYPE_CREATE_USERS_V4",
     oidc_tokens=_tokens,
     load_context=_held_by_siblings,
+    context_is_own=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", _from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", _from_v2),
@@ -225,7 +226,7 @@ async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnl
     return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings, context_is_own=False)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> Outcome[CreateApiOnlyUsersResult]:

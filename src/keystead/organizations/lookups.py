@@ -30,6 +30,10 @@ class LookupKind(StrEnum):
     AUTH_PROXY = "auth_proxy"
 
 
+CREDENTIALS = frozenset({LookupKind.PUBLIC_KEY, LookupKind.CREDENTIAL_ID})
+"""Those that one sub-organization of a parent has at a time, unless the parent gives one to several."""
+
+
 class Lookup(msgspec.Struct, frozen=True):
     """`holder_id` is the user or wallet account that has the value, "" for the organization itself."""
 

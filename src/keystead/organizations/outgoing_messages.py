@@ -23,10 +23,12 @@ class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for messages.
 
     `channels`: those that this server has a sender for. `last_ms`: milliseconds until a message is given up.
+    `has_sandbox`: the sandbox contacts get the code that everybody knows.
     """
 
     channels: frozenset[Channel] = frozenset()
     last_ms: int = 600_000
+    has_sandbox: bool = False
 
 
 class SendResult(StrEnum):

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.api.enums import CredentialType
-from keystead.api.errors import Unauthenticated
+from keystead.api.enums import CredentialType, OtpType
+from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
 from keystead.organizations.contacts import without_separators
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind, identity_looked_up
 from keystead.organizations.organization import Organization
+from keystead.organizations.verified_contacts import (
+    check_logins_by_code,
+    has_logins_by_code,
+    users_with_contact,
+)
 
 _CALLED = {
     LookupKind.CREDENTIAL_ID: "credential ID",
@@ -33,10 +38,13 @@ class VerifiedContact(msgspec.Struct, frozen=True, kw_only=True):
     contact: str
     organization_id: str
 
-    def is_of(self, user: User) -> bool:
-        if self.type is CredentialType.EMAIL_OTP:
-            return (user.user_email or "").lower() == self.contact.lower()
-        return user.user_phone_number == without_separators(self.contact)
+    @property
+    def otp_type(self) -> OtpType:
+        return OtpType.EMAIL if self.type is CredentialType.EMAIL_OTP else OtpType.SMS
+
+    @property
+    def normalized(self) -> str:
+        return self.contact.lower() if self.otp_type is OtpType.EMAIL else without_separators(self.contact)
 
 
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +76,9 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
         if self.identity is not None:
             identity = self.identity
             return LookupKind.OAUTH_IDENTITY, identity_looked_up(identity.iss, identity.aud, identity.sub)
-        if self.contact is not None and self.contact.type is CredentialType.EMAIL_OTP:
-            return LookupKind.EMAIL, self.contact.contact.lower()
         if self.contact is not None:
-            return LookupKind.PHONE_NUMBER, without_separators(self.contact.contact)
+            is_email = self.contact.otp_type is OtpType.EMAIL
+            return LookupKind.EMAIL if is_email else LookupKind.PHONE_NUMBER, self.contact.normalized
         return LookupKind.PUBLIC_KEY, self.public_key
 
 
@@ -92,7 +99,8 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
     """The user of this organization who has the proven key; None if no user has it.
 
-    Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record.
+    Raises Unauthenticated if the key has expired, or if the stamp's scheme does not fit the key on record;
+    PermissionDenied for a recovery key that stamps anything but a recovery.
     """
     if proven.session_digest is not None:
         return _reader_in(organization, proven, proven.session_digest, now_ms)
@@ -117,6 +125,11 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         return None
     user_id, api_key = holder
     if api_key.credential.type not in proven.credential_types:
+        if api_key.credential.type is CredentialType.RECOVER_USER_KEY_P256:
+            raise PermissionDenied(
+                "this key was sent to recover a user: it stamps recover_user and opens nothing else; log in with "
+                "the passkey that recover_user registers"
+            )
         raise Unauthenticated(
             f"could not verify api key signature: scheme {proven.scheme} does not fit an API key of type "
             f"{api_key.credential.type}"
@@ -142,7 +155,11 @@ def contact_record_id(user: User, type_: CredentialType) -> str:
 def _user_of_contact(organization: Organization, proven: ProvenKey, contact: VerifiedContact) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
-    users = [user for user in organization.users.values() if contact.is_of(user)]
+    users = users_with_contact(organization, contact.otp_type, contact.normalized)
+    if organization.profile.parent_id is None and not has_logins_by_code(organization, contact.otp_type):
+        return None  # a parent has such logins for its sub-organizations; for its own users they begin switched off
+    if users:
+        check_logins_by_code(organization, contact.otp_type)
     if len(users) > 1:
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
@@ -211,9 +228,10 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
             f"no user of organization {organization_id} has the {_CALLED[kind]} that the attested stamp proves",
             machine_code="CREDENTIAL_NOT_FOUND",
         )
+    read_only = ": X-Session is of no read-only session here" if proven.session_digest else ""
     return Unauthenticated(
         "could not find public key in organization or its parent organization "
-        f"organizationId={organization_id} publicKey={proven.public_key}",
+        f"organizationId={organization_id} publicKey={proven.public_key}{read_only}",
         machine_code="PUBLIC_KEY_NOT_FOUND",
     )
 

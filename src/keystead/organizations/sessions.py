@@ -6,18 +6,18 @@ Pure. Here: from the parameters of a login to the user's API keys afterwards. No
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Credential, SessionProfile, Timestamp, User
 from keystead.organizations.credentials import with_api_keys
 from keystead.organizations.kinds.users import SESSION_SECONDS
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
+from keystead.organizations.verified_contacts import users_with_contact
 
 DEFAULT_SECONDS: Final = 900
 """How long a session lasts if neither the request nor the session profile says so."""
@@ -100,9 +100,9 @@ def session_key(
     )
 
 
-def user_with_email(users: Sequence[User], email: str) -> User | None:
-    """The one user who has this e-mail address. Raises InvalidRequest if several have."""
-    found = [user for user in users if (user.user_email or "").lower() == email.lower()]
+def user_with_email(organization: Organization, email: str) -> User | None:
+    """The one user who has this e-mail address, a verified one first. Raises InvalidRequest if several have."""
+    found = users_with_contact(organization, OtpType.EMAIL, email)
     if len(found) > 1:
         raise InvalidRequest(
             "invalid request: field `parameters.email`: more than one user has this address; name the user's id "

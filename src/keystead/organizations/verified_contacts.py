@@ -1,4 +1,4 @@
-"""Which contacts of a user are verified, as the user and the contacts change. Pure.
+"""Which contacts of a user are verified, as the user and the contacts change; whose a contact is. Pure.
 
 Not here: verification tokens (`sessions`), who may present one (`operations.verified_contacts`).
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from keystead.api.enums import OtpType
+from keystead.api.enums import FeatureName, OtpType
+from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
 from keystead.organizations.kinds.verified_contacts import VerifiedContacts, VerifiedContactsMap
 from keystead.organizations.organization import Change, Organization, Put, Remove
@@ -18,6 +19,35 @@ def has_contact(user: User, otp_type: OtpType, contact: str) -> bool:
     if otp_type is OtpType.EMAIL:
         return user.user_email is not None and user.user_email.lower() == contact.lower()
     return user.user_phone_number == contact
+
+
+def users_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> list[User]:
+    """The users whose verified contact this is. Where it is nobody's verified one, the users who have it."""
+    users = [user for user in organization.users.values() if has_contact(user, otp_type, contact)]
+    return [user for user in users if is_verified(organization, user, otp_type)] or users
+
+
+def is_verified(organization: Organization, user: User, otp_type: OtpType) -> bool:
+    """Whether the user's own contact of this type is verified."""
+    marked = organization.of(VerifiedContactsMap).get(user.user_id)
+    return marked is not None and bool(marked.email if otp_type is OtpType.EMAIL else marked.phone_number)
+
+
+def has_logins_by_code(organization: Organization, otp_type: OtpType) -> bool:
+    """Whether the organization's users may log in by such a code."""
+    return _FEATURES[otp_type] in organization.profile.features
+
+
+def check_logins_by_code(organization: Organization, otp_type: OtpType) -> None:
+    """Raise InvalidRequest unless the organization's users may log in by such a code."""
+    if not has_logins_by_code(organization, otp_type):
+        raise InvalidRequest(
+            f"feature {_FEATURES[otp_type]} is not enabled in organization {organization.id}; "
+            "set_organization_feature does it"
+        )
+
+
+_FEATURES = {OtpType.EMAIL: FeatureName.OTP_EMAIL_AUTH, OtpType.SMS: FeatureName.SMS_AUTH}
 
 
 def contact_verified(organization: Organization, user: User, otp_type: OtpType) -> tuple[Change, ...]:

@@ -32,10 +32,15 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be made, and the rows beside it."""
+    """An organization to be made, and the rows beside it.
+
+    `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
+    parent have.
+    """
 
     organization: Organization
     attachments: tuple[Attachment, ...] = ()
+    shares_credentials: bool = False
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
@@ -69,11 +74,13 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
     `identities` are those that the request's ID tokens proved when it was submitted, by field.
-    `session_profile_id`: of the session that the request was stamped with, "" where none limits it.
+    `stamped_with`: the id of the credential's record that stamped the request. `session_profile_id`: of the session
+    that the request was stamped with, "" where none limits it.
     """
 
     organization: Organization
     submitter_id: str
+    stamped_with: str
     session_profile_id: str
     identities: Mapping[str, ProvenIdentity]
     now_ms: int
@@ -132,8 +139,9 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
     once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
     is asked. `load_context` looks up, before every decision, what `resources` and the execution need beyond the
-    organization. `resources` gives the keywords besides `activity` that policies see, from the organization, the
-    intent and the context (None without `load_context`).
+    organization; where it reads rows of the organization itself (`context_is_own`), the commits before the activity
+    are durable first. `resources` gives the keywords besides `activity` that policies see, from the organization,
+    the intent and the context (None without `load_context`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -147,6 +155,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     user_lookup: UserLookup | None = None
     changes_organization: bool = True
     load_context: LoadContext | None = None
+    context_is_own: bool = True
     resources: Resources | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
@@ -206,6 +215,11 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
         return self.proofs[0].identities if self.proofs else {}
+
+    @property
+    def stamped_with(self) -> str:
+        """The id of the credential's record that stamped its request."""
+        return self.proofs[0].record_id if self.proofs else ""
 
     @property
     def session_profile_id(self) -> str:

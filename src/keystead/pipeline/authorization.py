@@ -57,6 +57,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     `policies` are those of the organization, with the MFA conditions of the submitter and of the users who approve.
     `identities` are what its ID tokens proved when it was submitted, by field.
+    `stamped_with`: the id of the credential's record that stamped the submission.
     `session_profile_id`: of the session it was submitted with; `scope`: that profile's, for a new submission.
     `context` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
     it was submitted. Then policies see none of it, and the execution fails so.
@@ -67,6 +68,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     intent: RequestStruct
     policies: CompiledPolicies
     submitter_id: str
+    stamped_with: str
     submitted_at_ms: int
     identities: Mapping[str, ProvenIdentity]
     proofs: tuple[Proof, ...]

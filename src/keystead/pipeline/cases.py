@@ -43,13 +43,14 @@ async def case_of_submission(
         intent=submission.intent,
         policies=await environment.policy_sets.of(authority, (caller.user,)),
         submitter_id=caller.user.user_id,
+        stamped_with=caller.record_id,
         session_profile_id=caller.session_profile_id,
         scope=await scope_of(caller, authority, environment),
         submitted_at_ms=now_ms,
         identities=submission.identities,
         proofs=(authorization.proof_of(caller, submission, now_ms),),
         now_ms=now_ms,
-        context=await _loaded(operation, intent, organization, environment),
+        context=await _loaded(operation, intent, organization, caller.user.user_id, environment),
     )
 
 
@@ -73,7 +74,9 @@ async def case_of_activity(
     policies = await environment.policy_sets.of(organization, users)
     context = missing = None
     try:
-        context = await _loaded(operation, version.upgrade(intent), organization, environment)
+        context = await _loaded(
+            operation, version.upgrade(intent), organization, activity.submitter_id, environment
+        )
     except ServiceError as refused:
         if is_temporary(refused):
             raise
@@ -84,6 +87,7 @@ async def case_of_activity(
         intent=intent,
         policies=policies,
         submitter_id=activity.submitter_id,
+        stamped_with=activity.stamped_with,
         session_profile_id=activity.session_profile_id,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
@@ -119,11 +123,15 @@ def operation_of(activity: Activity, environment: Environment) -> ActivityOperat
 
 
 async def _loaded(
-    operation: ActivityOperation, intent: RequestStruct, organization: Organization, environment: Environment
+    operation: ActivityOperation,
+    intent: RequestStruct,
+    organization: Organization,
+    submitter_id: str,
+    environment: Environment,
 ) -> Any:
     if operation.load_context is None:
         return None
     source = ContextSource(
-        organization, environment.store, environment.rules.transactions, environment.signing_cache
+        organization, submitter_id, environment.store, environment.rules.transactions, environment.signing_cache
     )
     return await operation.load_context(source, intent)

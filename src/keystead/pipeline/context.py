@@ -94,9 +94,10 @@ class SigningCache(msgspec.Struct, frozen=True):
 
 class ContextSource(msgspec.Struct, frozen=True):
     """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
-    more."""
+    more; of an operation that says `context_is_own=False`, maybe less."""
 
     organization: Organization
+    submitter_id: str
     store: ContextReads
     transactions: TransactionRules
     cache: SigningCache

@@ -61,6 +61,7 @@ def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
         changes=changes,
         attachments=made.attachments,
         lookups_added=_record_lookups(made.organization, changes) | _new_lookups(made.attachments),
+        shares_credentials=made.shares_credentials,
     )
 
 

@@ -103,6 +103,7 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
     return kind(
         organization=organization,
         submitter_id=case.submitter_id,
+        stamped_with=case.stamped_with,
         session_profile_id=case.session_profile_id,
         identities=case.identities,
         now_ms=case.now_ms,

@@ -170,7 +170,8 @@ class Lifecycle:
                         await queue.flush(request.activity_fingerprint)
                         activity = await self._voted_on(request)
                         operation = operation_of(activity, self._environment)
-                    if operation.load_context is not None:  # the context is read from the database
+                    if operation.load_context is not None and operation.context_is_own:
+                        # The context is read from the database.
                         await queue.flush()
                     head_commit = queue.head_commit
                     organization = await queue.organization()

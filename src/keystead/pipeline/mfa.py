@@ -33,8 +33,11 @@ _METHOD_OF = {
 }
 
 
-def method_of(proof: Proof) -> AuthenticationMethod:
-    """The method that a credential proves. Keys that a login made prove a session, nothing else."""
+def method_of(proof: Proof) -> AuthenticationMethod | None:
+    """The method that a credential proves. Keys that a login made prove a session, nothing else. A recovery key
+    proves nothing."""
+    if proof.type is CredentialType.RECOVER_USER_KEY_P256:
+        return None
     kind = _METHOD_OF.get(proof.type, AuthenticationType.SESSION)
     record_id: str | None = proof.record_id
     if kind is AuthenticationType.SESSION:
@@ -82,7 +85,8 @@ def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator
 
 def status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:
     """How far the user's proofs meet the policy. One credential proves one step."""
-    proved = list(dict.fromkeys(method_of(proof) for proof in proofs if proof.user_id == user_id))
+    methods = [method_of(proof) for proof in proofs if proof.user_id == user_id]
+    proved = list(dict.fromkeys(method for method in methods if method is not None))
     met = _matching(policy.required_authentication_methods, proved)
     return MfaStatus(
         mfa_policy_id=policy.mfa_policy_id,

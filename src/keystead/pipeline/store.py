@@ -36,7 +36,8 @@ class Page(msgspec.Struct, frozen=True):
 class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit writes of an organization, which is `after` then: its next version, or a new organization.
 
-    `lookups_added` lead to the organization from now on, `lookups_removed` no longer.
+    `lookups_added` lead to the organization from now on, `lookups_removed` no longer. `shares_credentials`: the
+    public keys and credential ids among them may be those of other sub-organizations of the same parent.
     """
 
     after: Organization
@@ -44,6 +45,7 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...]
     lookups_added: frozenset[Lookup]
     lookups_removed: frozenset[Lookup] = frozenset()
+    shares_credentials: bool = False
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +72,7 @@ class CommitOutcome(Enum):
     COMMITTED = "committed"
     CONFLICT = "the organization, the activity or a row is no longer what the commit began from"
     DUPLICATE = "an activity of this fingerprint is already there"
+    CREDENTIAL_HELD = "another sub-organization of the same parent has registered a credential of the commit"
 
 
 class OrganizationLock(Protocol):

@@ -131,6 +131,7 @@ ADDS_CREDENTIALS: frozenset[str] = frozenset(
         "CREATE_API_KEYS",
         "CREATE_AUTHENTICATORS",
         "CREATE_OAUTH_PROVIDERS",
+        "RECOVER_USER",
         "UPDATE_USER",
         "UPDATE_USER_EMAIL",
         "UPDATE_USER_PHONE_NUMBER",

@@ -37,6 +37,7 @@ from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitt
 from keystead.server.cors import CorsPolicy
 from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development_outbox import outbox_answer
+from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
@@ -64,7 +65,8 @@ class Application:
         self._rate_limit = RateLimit(settings.rate_limit)
         self._failures = FailureLimit(settings.failures_per_address)
         self._cors = CorsPolicy.of(settings.cors_origins)
-        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy)
+        self._large_requests = LargeRequests()
+        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests)
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
@@ -151,8 +153,9 @@ class Application:
 
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
-        proven = await prove(_stamps(request), body, operation, service.verifiers)
-        query = operation.decoder.decode_request(body)
+        async with self._large_requests.turn(body):
+            proven = await prove(_stamps(request), body, operation, service.verifiers)
+            query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
         organization, caller = await reader(
             service.store,
@@ -187,8 +190,9 @@ class Application:
     ) -> tuple[Activity, Submission, Reading]:
         """The activity that a stamped body made or voted on, what was read of the body, what its sender may see."""
         service = self._service
-        proven = await prove(stamps, body, operation, service.verifiers)
-        submission = read_submission(operation, body)
+        async with self._large_requests.turn(body):
+            proven = await prove(stamps, body, operation, service.verifiers)
+            submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
         organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms())
         submission = replace(submission, organization_id=organization.id)

@@ -24,6 +24,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.server.authentication import API_KEY_STAMP
+from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import RequestLine
 from keystead.server.messages import HttpRequest
 from keystead.server.rate_limits import RateLimit
@@ -44,8 +45,9 @@ Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine]
 class AuthProxyEndpoints:
     """Answers the paths below PREFIX. `submit` takes the stamped submissions that they become."""
 
-    def __init__(self, service: Service, submit: Submit) -> None:
+    def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests) -> None:
         self._service = service
+        self._large_requests = large_requests
         self._submit = submit
         self._rate_limit = RateLimit(service.settings.auth_proxy_rate_limit)
         self._verification_public_key = b""
@@ -64,7 +66,8 @@ class AuthProxyEndpoints:
         line.organization_id, line.user_id = organization.id, proxy.user_id
         _check_origin(proxy, headers.get(b"origin"))
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
-        asked = endpoint.decoder.decode_request(body)
+        async with self._large_requests.turn(body):
+            asked = endpoint.decoder.decode_request(body)
         return await endpoint.answer(_Call(self, self._service, organization, proxy, line), asked)
 
     async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:

@@ -24,13 +24,13 @@ from keystead.organizations.principals import (
     Principal,
     ProvenKey,
     VerifiedContact,
-    ambiguous,
     principal_in,
     unknown,
 )
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.store import Store
+from keystead.pipeline.suborganization_lookup import suborganization_with
 from keystead.sessions.key_binding import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 from keystead.stamps.api_key import read_stamp, verify_stamp
@@ -41,7 +41,7 @@ from keystead.stamps.attested import (
     verify_attested_stamp,
 )
 from keystead.stamps.base64url import encode_base64url
-from keystead.stamps.schemes import CREDENTIAL_TYPES
+from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
 
 API_KEY_STAMP = b"x-stamp"
 WEBAUTHN_STAMP = b"x-stamp-webauthn"
@@ -49,6 +49,11 @@ ATTESTED_STAMP = b"x-stamp-attested"
 SESSION = b"x-session"
 ATTESTED_VOTE_SCHEME = "SIGNATURE_SCHEME_TK_ATTESTED_P256"
 STAMP_HEADERS = (API_KEY_STAMP, WEBAUTHN_STAMP, ATTESTED_STAMP, SESSION)
+
+_BUT_RECOVERY: Mapping[StampScheme, frozenset[CredentialType]] = {
+    scheme: types - {CredentialType.RECOVER_USER_KEY_P256} for scheme, types in CREDENTIAL_TYPES.items()
+}
+"""The credential types that a stamp matches, but for operations that a recovery key opens."""
 
 _WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
 
@@ -98,7 +103,7 @@ async def prove(
             public_key=stamp.public_key,
             signature=stamp.signature,
             scheme=stamp.scheme,
-            credential_types=CREDENTIAL_TYPES[stamp.scheme],
+            credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _BUT_RECOVERY)[stamp.scheme],
         )
     if header == WEBAUTHN_STAMP:
         return await _prove_passkey(value, body, verifiers.store)
@@ -253,11 +258,8 @@ async def _in_suborganization(
     store: Store, organization: Organization, proven: ProvenKey, now_ms: int
 ) -> tuple[Organization, Principal]:
     """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
-    kind, value = proven.lookup()
-    found = await store.suborganizations_with(organization.id, kind, value)
-    if len(found) > 1:
-        raise ambiguous(kind)
-    for suborganization_id in found:
+    suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
+    if suborganization_id is not None:
         suborganization = await _organization(store, suborganization_id)
         if (principal := principal_in(suborganization, proven, now_ms)) is not None:
             return suborganization, principal
@@ -298,10 +300,8 @@ async def _organization_of_user(store: Store, organization: Organization, lookup
     """The one sub-organization with the user who is looked up, else the organization itself."""
     if lookup is None:
         return organization
-    found = await store.suborganizations_with(organization.id, lookup.kind, lookup.value)
-    if len(found) > 1:
-        raise ambiguous(lookup.kind)
-    return await _organization(store, found[0]) if found else organization
+    suborganization_id = await suborganization_with(store, organization.id, lookup.kind, lookup.value)
+    return organization if suborganization_id is None else await _organization(store, suborganization_id)
 
 
 async def _organization(store: Store, organization_id: str) -> Organization:

@@ -51,7 +51,11 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
-        messages=MessageRules(channels=frozenset(senders.by_channel), last_ms=settings.messages_last_s * 1000),
+        messages=MessageRules(
+            channels=frozenset(senders.by_channel),
+            last_ms=settings.messages_last_s * 1000,
+            has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
+        ),
         approvals_last_ms=settings.approvals_last_s * 1000,
         authorization=AuthorizationSettings(
             deny_policies_fail_closed=settings.deny_policies_fail_closed,

@@ -161,6 +161,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_last_s: Annotated[
         int, Meta(description="Seconds after which a message that cannot be sent is given up.", ge=1)
     ] = 600
+    sandbox_contacts: Annotated[
+        bool,
+        Meta(
+            description="Whether the sandbox contacts get the one-time code 000000, and no message. `keystead dev` "
+            "always does this. Anybody knows that code: set it only where nobody's keys are (logins.md)."
+        ),
+    ] = False
     oauth2_issuer: Annotated[
         str,
         Meta(

@@ -26,9 +26,9 @@ from keystead.storage.write_set import (
 KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
 """Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
 
-_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1)}
-"""Tables whose rows are written under no lock of their organization: the columns by which another insert of the
-same row waits for this one."""
+_SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
+"""Tables in which an insert may wait for another transaction, whatever locks it has: the columns that decide which
+rows wait for each other."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -38,9 +38,9 @@ class Batch(msgspec.Struct, frozen=True):
 
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
-    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests: every
-    process locks them in this order, so that no two transactions wait for each other. `deleted` are keys of rows to
-    delete; none of them is in `rows`.
+    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests, look-ups in
+    order of values: every process locks them in this order, so that no two transactions wait for each other.
+    `deleted` are keys of rows to delete; none of them is in `rows`.
     """
 
     version_checks: dict[str, Version]

@@ -10,7 +10,7 @@ organization before this one is committed. Neither waits for a row that another 
 changes the organization, so this commit has lost (SKIP LOCKED), and no two transactions wait for each other. An
 activity's row is locked by the compare-and-swap of its revision, in order of ids, and its votes are written only
 under that. Fingerprints have a unique index, whose insert waits until another insert of the same one is committed
-or not.
+or not; so have credentials that one sub-organization of a parent may have.
 """
 
 from __future__ import annotations

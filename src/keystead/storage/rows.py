@@ -32,7 +32,7 @@ from keystead.organizations.attachments import (
     StoredAccount,
 )
 from keystead.organizations.kinds.data_key import DataKey
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import CREDENTIALS, Lookup
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
 from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
@@ -140,6 +140,7 @@ def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) ->
 def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
     """Add to the write set what the change writes and deletes."""
     after, organization_id = change.after, change.after.id
+    has_parent = after.profile.parent_id is not None
     for one in change.changes:
         written.rows.append(("record", _record_row(after, one)))
     for attachment in change.attachments:
@@ -155,9 +156,10 @@ def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
             case _:
                 assert_never(attachment)
     for lookup in change.lookups_added:
-        written.rows.append(("lookup", _lookup_row(after, lookup)))
+        is_exclusive = lookup.kind in CREDENTIALS and has_parent and not change.shares_credentials
+        written.rows.append(("lookup", (*_lookup_key(after, lookup), is_exclusive)))
     for lookup in change.lookups_removed:
-        written.deleted.append(("lookup", _lookup_row(after, lookup)))
+        written.deleted.append(("lookup", _lookup_key(after, lookup)))
 
 
 def _organization_row(organization: Organization) -> Row:
@@ -247,8 +249,7 @@ def _snapshot_row(organization_id: str, value: User | _Findings) -> Row:
     return (organization_id, hashlib.sha256(body).digest(), body)
 
 
-def _lookup_row(organization: Organization, lookup: Lookup) -> Row:
-    """All of its columns are its key."""
+def _lookup_key(organization: Organization, lookup: Lookup) -> Row:
     parent_id = organization.profile.parent_id or ""
     return (str(lookup.kind), lookup.value, parent_id, organization.id, lookup.holder_id)
 

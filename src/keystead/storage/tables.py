@@ -146,7 +146,7 @@ TABLES = (
     *map(_attached, ATTACHED_TABLES),
     Table(
         name="lookup",
-        columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str),
+        columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str, is_exclusive=bool),
         key_length=5,
         if_present=IfPresent.SKIP,
         is_merged=True,

@@ -31,9 +31,11 @@ IF_SKIPPED = {
     "instance": CommitOutcome.CONFLICT,
     "organization": CommitOutcome.CONFLICT,
     "activity": CommitOutcome.DUPLICATE,
+    "lookup": CommitOutcome.CREDENTIAL_HELD,
     **{table.name: CommitOutcome.CONFLICT for table in ATTACHED_TABLES if table.has_revision},
 }
-"""The outcome of a commit that inserts a row of this table where the key exists already."""
+"""The outcome of a commit that inserts a row of this table where a unique index has another: a row of its key, or
+for `lookup` a credential of another sub-organization."""
 
 
 class VersionSwap(msgspec.Struct, frozen=True):

@@ -12,7 +12,13 @@ from typing import Final
 import msgspec
 
 from keystead.api.enums import AddressFormat
-from keystead.chains.addresses.text import RIPPLE_ALPHABET, base58check, segwit
+from keystead.chains.addresses.text import (
+    RIPPLE_ALPHABET,
+    base58check,
+    base58check_decoded,
+    segwit,
+    segwit_decoded,
+)
 from keystead.chains.curves import PublicKey
 from keystead.chains.taproot import taproot_public_key
 from keystead.primitives.ripemd160 import ripemd160
@@ -35,6 +41,16 @@ NETWORKS: Final[Mapping[str, Network]] = {
     "SIGNET": Network(b"\x6f", b"\xc4", "tb"),
     "REGTEST": Network(b"\x6f", b"\xc4", "bcrt"),
 }
+
+
+def network_of(address: str) -> Network:
+    """The network that writes this address; the main network for any other text. Test networks share prefixes."""
+    witness = segwit_decoded(address)
+    payload = base58check_decoded(address, 21) or b""
+    for network in NETWORKS.values():
+        if witness[0] == network.prefix if witness else payload[:1] in (network.p2pkh, network.p2sh):
+            return network
+    return NETWORKS["MAINNET"]
 
 
 def hash160(data: bytes) -> bytes:

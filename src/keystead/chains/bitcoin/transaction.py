@@ -40,6 +40,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
     Party,
+    TransactionView,
     UnsignedTransaction,
     require_curve,
     unparsable,
@@ -108,9 +109,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """
     require_curve(party, Curve.SECP256K1, "Bitcoin")
     account = _account(party)
-    if len(unsigned) > PSBT_BYTES_MAX:
-        raise unparsable(f"{len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
-    psbt = read_psbt(unsigned)
+    psbt = _read(unsigned)
     own = [each for each in psbt.inputs if _is_own(account, each, psbt)]
     if not own:
         raise unparsable(f"no input of {party.address or account.kind}")
@@ -121,13 +120,8 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
-    if fee < 0:
-        raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
+    view = _view(psbt, account.network)
     digests = Digests(psbt.transaction, psbt.spent)
-
-    def describe(_: Mapping[str, ContractInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _keywords(psbt, account.network, fee)}})
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         return psbt.with_records(
@@ -137,9 +131,34 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind == P2TR else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, each, psbt, digests) for each in own),
-        describe=describe,
+        describe=view.describe,
         assemble=assemble,
     )
+
+
+def view_bitcoin(unsigned: bytes, network: Network) -> TransactionView:
+    """What a PSBT says, its addresses as this network writes them.
+
+    Raises InvalidRequest as `parse_bitcoin` does.
+    """
+    return _view(_read(unsigned), network)
+
+
+def _read(unsigned: bytes) -> Psbt:
+    if len(unsigned) > PSBT_BYTES_MAX:
+        raise unparsable(f"{len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
+    return read_psbt(unsigned)
+
+
+def _view(psbt: Psbt, network: Network) -> TransactionView:
+    fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
+    if fee < 0:
+        raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
+
+    def describe(_: Mapping[str, ContractInterface]) -> Description:
+        return Description({"bitcoin": {"tx": _keywords(psbt, network, fee)}})
+
+    return TransactionView(describe=describe)
 
 
 def _account(party: Party) -> _Account:

@@ -19,6 +19,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
     Party,
+    TransactionView,
     UnsignedTransaction,
     require_curve,
     unparsable,
@@ -70,6 +71,22 @@ _NUMBERS = (
 def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
     require_curve(party, Curve.SECP256K1, "Tempo")
+    items = _items(unsigned)
+    view = _view(items, envelope.sender(party))
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ECDSA,
+        messages=(envelope.digest(unsigned),),
+        describe=view.describe,
+        assemble=partial(_assemble, items),
+    )
+
+
+def view_tempo(unsigned: bytes, sender: str) -> TransactionView:
+    """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_tempo` does."""
+    return _view(_items(unsigned), sender)
+
+
+def _items(unsigned: bytes) -> list[Item]:
     if unsigned[:1] != bytes([TYPE_BYTE]):
         raise unparsable("a Tempo transaction begins with the byte 0x76")
     items = envelope.read_list(unsigned[1:], "a Tempo transaction")
@@ -78,14 +95,20 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"a Tempo transaction has {len(_FIELDS)} items before it is signed, not {len(items)}: "
             f"{', '.join(name for name, _ in _FIELDS)}"
         )
+    return items
+
+
+def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
     if not fields["calls"]:
         raise unparsable("`calls`: a Tempo transaction makes at least one call")
-    return UnsignedTransaction(
-        scheme=SignatureScheme.ECDSA,
-        messages=(envelope.digest(unsigned),),
-        describe=partial(_describe, fields, envelope.sender(party)),
-        assemble=partial(_assemble, items),
+    return TransactionView(
+        describe=partial(_describe, fields, sender),
+        unseen=tuple(
+            f"call {number} carries a value of {call['value']}"
+            for number, call in enumerate(fields["calls"], 1)
+            if call["value"]
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
     Party,
+    TransactionView,
     UnsignedTransaction,
     require_curve,
     unparsable,
@@ -97,19 +98,49 @@ class _Read(msgspec.Struct, frozen=True):
 def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
     require_curve(party, Curve.SECP256K1, "Ethereum")
-    if not unsigned:
-        raise unparsable("it is empty")
-    read = _legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _typed(unsigned)
-    to = envelope.address_text(read.fields["to"])
-    calls = bool(to) and len(read.fields["data"]) >= SELECTOR_BYTES
+    read = _read(unsigned)
+    view = _view(read, envelope.sender(party))
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(envelope.digest(unsigned),),
-        contracts=(to,) if calls else (),
-        describe=partial(_describe, read, envelope.sender(party)),
+        contracts=view.contracts,
+        describe=view.describe,
         assemble=partial(_assemble, read),
-        valid_on_every_chain="chain_id" not in read.fields,
+        valid_on_every_chain=view.valid_on_every_chain,
     )
+
+
+def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
+    """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_ethereum` does."""
+    return _view(_read(unsigned), sender)
+
+
+def _view(read: _Read, sender: str) -> TransactionView:
+    to = envelope.address_text(read.fields["to"])
+    calls = bool(to) and len(read.fields["data"]) >= SELECTOR_BYTES
+    return TransactionView(
+        contracts=(to,) if calls else (),
+        describe=partial(_describe, read, sender),
+        valid_on_every_chain="chain_id" not in read.fields,
+        unseen=tuple(
+            _authorization_text(each["address"], each["chain_id"])
+            for each in read.fields.get("authorization_list", ())
+        ),
+    )
+
+
+def _authorization_text(address: bytes, chain_id: int) -> str:
+    chain = f"chain {chain_id}" if chain_id else "every chain"
+    return (
+        f"it carries an authorization (EIP-7702), which gives the account that signed it the code of "
+        f"{envelope.address_text(address)}, on {chain}"
+    )
+
+
+def _read(unsigned: bytes) -> _Read:
+    if not unsigned:
+        raise unparsable("it is empty")
+    return _legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _typed(unsigned)
 
 
 def _legacy(unsigned: bytes) -> _Read:

@@ -15,9 +15,16 @@ from keystead.chains.contract_interfaces import ContractInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, read_message
+from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, Message, read_message
 from keystead.chains.solana.token_program import expanded, token_transfer
-from keystead.chains.transaction import Description, Party, UnsignedTransaction, require_curve, unparsable
+from keystead.chains.transaction import (
+    Description,
+    Party,
+    TransactionView,
+    UnsignedTransaction,
+    require_curve,
+    unparsable,
+)
 
 _SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
 _SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
@@ -34,6 +41,27 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     if party.compressed not in message.keys[: message.signers]:
         raise unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
     slot = 1 + SIGNATURE_BYTES * message.keys.index(party.compressed)
+    view = _view(message)
+
+    def assemble(signatures: Sequence[Signature]) -> bytes:
+        (signature,) = signatures
+        return unsigned[:slot] + signature.r + signature.s + unsigned[slot + SIGNATURE_BYTES :]
+
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ED25519,
+        messages=(message.signed,),
+        contracts=view.contracts,
+        describe=view.describe,
+        assemble=assemble,
+    )
+
+
+def view_solana(unsigned: bytes) -> TransactionView:
+    """What an unsigned transaction says. Raises InvalidRequest as `parse_solana` does."""
+    return _view(read_message(unsigned))
+
+
+def _view(message: Message) -> TransactionView:
     instructions = [inner for each in message.instructions for inner in expanded(each)]
     programs = tuple(dict.fromkeys(each.program for each in instructions))
     transfers = [_transfer(each) for each in instructions if _is_transfer(each)]
@@ -65,17 +93,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
             unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
         return Description({"solana": {"tx": tx}}, unreadable)
 
-    def assemble(signatures: Sequence[Signature]) -> bytes:
-        (signature,) = signatures
-        return unsigned[:slot] + signature.r + signature.s + unsigned[slot + SIGNATURE_BYTES :]
-
-    return UnsignedTransaction(
-        scheme=SignatureScheme.ED25519,
-        messages=(message.signed,),
-        contracts=programs,
-        describe=describe,
-        assemble=assemble,
-    )
+    return TransactionView(contracts=programs, describe=describe)
 
 
 def _is_transfer(instruction: Instruction) -> bool:

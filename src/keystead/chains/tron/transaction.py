@@ -16,6 +16,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
     Party,
+    TransactionView,
     UnsignedTransaction,
     require_curve,
     unparsable,
@@ -41,6 +42,22 @@ _PERMISSION_TYPES: Final = ("Owner", "Witness", "Active")
 def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read a `raw_data`. Raises InvalidRequest unless it is canonical and holds one contract of a known type."""
     require_curve(party, Curve.SECP256K1, "Tron")
+    view = view_tron(unsigned)
+
+    def assemble(signatures: Sequence[Signature]) -> bytes:
+        (signature,) = signatures
+        return signed_transaction(unsigned, signature.r + signature.s + bytes([signature.v]))
+
+    return UnsignedTransaction(
+        scheme=SignatureScheme.ECDSA,
+        messages=(hashlib.sha256(unsigned).digest(),),
+        describe=view.describe,
+        assemble=assemble,
+    )
+
+
+def view_tron(unsigned: bytes) -> TransactionView:
+    """What a `raw_data` says. Raises InvalidRequest as `parse_tron` does."""
     if len(unsigned) > RAW_DATA_BYTES_MAX:
         raise unparsable(f"{len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}")
     raw = read("raw", unsigned)
@@ -59,17 +76,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
             }
         }
     }
-
-    def assemble(signatures: Sequence[Signature]) -> bytes:
-        (signature,) = signatures
-        return signed_transaction(unsigned, signature.r + signature.s + bytes([signature.v]))
-
-    return UnsignedTransaction(
-        scheme=SignatureScheme.ECDSA,
-        messages=(hashlib.sha256(unsigned).digest(),),
-        describe=lambda _: Description(keywords),
-        assemble=assemble,
-    )
+    return TransactionView(describe=lambda _: Description(keywords))
 
 
 def _contract(contract: Message) -> dict[str, Any]:

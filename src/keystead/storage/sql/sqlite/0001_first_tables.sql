@@ -199,14 +199,19 @@ CREATE INDEX email_event_by_recipient ON email_event (organization_id, recipient
 
 -- parent_id: '' for an organization without a parent, since null could not be part of the key.
 -- holder_id: two holders in one organization may have the same value.
+-- is_exclusive: a credential that the organization registered itself, so that no sibling may.
 CREATE TABLE lookup (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
     parent_id TEXT NOT NULL,
     organization_id TEXT NOT NULL,
     holder_id TEXT NOT NULL,
+    is_exclusive INTEGER NOT NULL,
     PRIMARY KEY (kind, value, parent_id, organization_id, holder_id)
 ) WITHOUT ROWID;
+
+-- Of two sub-organizations of a parent that register one credential in the same instant, the second finds this row.
+CREATE UNIQUE INDEX lookup_exclusive ON lookup (kind, value, parent_id) WHERE is_exclusive;
 
 -- For the deletion of an organization.
 CREATE INDEX lookup_by_organization ON lookup (organization_id);

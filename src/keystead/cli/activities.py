@@ -1,0 +1,189 @@
+"""`keystead activities`: who asked for what, to whom, how much, and what became of it.
+
+Here: filters, pages, the table, the lines of --follow. Not here: polling (`following`), the words (`describe`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.enums import ActivityStatus
+from keystead.api.spelling import did_you_mean
+from keystead.cli import following
+from keystead.cli.columns import GREEN, RED, YELLOW, Column, Record, id_column
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.instants import made_at_ms, read_instant
+from keystead.cli.names import names_in
+from keystead.cli.requests import calling
+from keystead.cli.tables import AsJson, show_table
+from keystead.cli.texts import kind, moment, printable, status
+from keystead.client.client import Client
+from keystead.client.operations import ACTIVITY_TYPES
+from keystead.describe.activity import describe_activity
+from keystead.describe.voters import name_of
+
+PAGE = 100
+LIMIT = 20
+VERSIONS_MAX = 12
+"""Newest version of an activity type that a filter by its kind asks for."""
+
+_COLOURS = {
+    "COMPLETED": GREEN,
+    "FAILED": RED,
+    "REJECTED": RED,
+    "CONSENSUS_NEEDED": YELLOW,
+    "AUTHENTICATORS_NEEDED": YELLOW,
+}
+
+
+def activities(
+    credentials: CredentialsFile = None,
+    as_json: AsJson = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help=f"How many, newest first. [default: {LIMIT}; with --since: all]")
+    ] = None,
+    since: Annotated[
+        str, typer.Option(help="Only newer ones: 30m, 12h, 7d, 2026-09-01 or 2026-09-01T10:00:00Z.")
+    ] = "",
+    after: Annotated[str, typer.Option(metavar="ID", help="Only ones that are older than this activity.")] = "",
+    with_status: Annotated[
+        list[str] | None, typer.Option("--status", help="Only of this status, such as completed. Repeatable.")
+    ] = None,
+    with_type: Annotated[
+        list[str] | None, typer.Option("--type", help="Only of this type, such as create_wallet. Repeatable.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Then print what is new or changes, until Ctrl-C.")
+    ] = False,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls of --follow.")] = 1.0,
+) -> None:
+    """List the newest activities: who, what, to whom, how much. With --follow, oldest first and one a line."""
+    since_ms = read_instant(since, time.time_ns() // 1_000_000) if since else 0
+    filters = _filters(with_status or [], with_type or [])
+    if follow and (filters or since or after):
+        raise typer.BadParameter(
+            "--follow shows every activity: it does not go with --since, --after, --status, --type"
+        )
+    with calling(credentials) as client:
+        if follow:
+            show = _print_json_line if as_json else _line_printer(client)
+            following.follow(client, min(limit or LIMIT, following.PAGE), interval, show)
+            return
+        wanted = limit or (None if since else LIMIT)
+        found, is_more = _found(client, filters, since_ms, after, wanted)
+        if not as_json:
+            names = names_in(client, found)
+            found = [{**each, "described": describe_activity(each, names)} for each in found]
+    show_table(found, as_json, _COLUMNS)
+    if is_more:
+        print(f"older ones: keystead activities --after {found[-1]['id']}", file=sys.stderr)
+
+
+def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
+    filters: dict[str, Any] = {}
+    if statuses:
+        known = {each.value.removeprefix("ACTIVITY_STATUS_"): each.value for each in ActivityStatus}
+        filters["filterByStatus"] = [_one_of(each, known, "--status") for each in statuses]
+    if types:
+        kinds = {each: each for each in map(activity_kind, ACTIVITY_TYPES.values())}
+        filters["filterByType"] = [each for text in types for each in _versions(_one_of(text, kinds, "--type"))]
+    return filters
+
+
+def _one_of(text: str, known: Mapping[str, str], option: str) -> str:
+    """The value of a word, in whatever letter case and with or without the prefix that the API writes."""
+    word = text.upper().replace("-", "_").removeprefix("ACTIVITY_STATUS_")
+    word = activity_kind(word)
+    if word not in known:
+        raise typer.BadParameter(f"{text!r} is unknown{did_you_mean(word, known)}", param_hint=option)
+    return known[word]
+
+
+def _versions(activity_kind: str) -> list[str]:
+    """Every version of a type: clients send older ones too."""
+    first = f"ACTIVITY_TYPE_{activity_kind}"
+    return [first, *(f"{first}_V{number}" for number in range(2, VERSIONS_MAX + 1))]
+
+
+def _found(
+    client: Client, filters: Mapping[str, Any], since_ms: int, after: str, wanted: int | None
+) -> tuple[list[Record], bool]:
+    """The activities, newest first, and whether there may be more of them."""
+    found: list[Record] = []
+    for activity in _newest(client, filters, after, min(PAGE, wanted or PAGE)):
+        if made_at_ms(activity["id"]) < since_ms:
+            return found, False
+        if len(found) == wanted:
+            return found, True
+        found.append(activity)
+    return found, False
+
+
+def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: int) -> Iterator[Record]:
+    options = {"limit": str(page_size), **({"after": after} if after else {})}
+    while True:
+        answer = client.request("query/list_activities", {"paginationOptions": options, **filters})["activities"]
+        yield from answer
+        if not answer:
+            return
+        options = {"limit": str(PAGE), "after": answer[-1]["id"]}
+
+
+def _by(activity: Record) -> str:
+    return name_of(activity["votes"][0]) if activity["votes"] else ""
+
+
+def _ends(address: str) -> str:
+    """Beginning and end of an address: neither alone tells it from one that was made to look like it."""
+    return address if len(address) <= 13 else f"{address[:6]}…{address[-4:]}"
+
+
+def _short_status(text: str) -> str:
+    return "waiting" if text.endswith("_NEEDED") else text.lower()
+
+
+_COLUMNS = (
+    id_column("activity", lambda activity: activity["id"]),
+    Column(name="asked", cell=lambda activity: moment(activity["createdAt"]), optional=1),
+    Column(name="by", cell=_by, cut=True),
+    Column(name="what", cell=lambda activity: activity["described"].what, cut=True),
+    Column(
+        name="to", cell=lambda activity: activity["described"].recipient, cut=True, short=lambda text: _ends(text)
+    ),
+    Column(name="amount", cell=lambda activity: activity["described"].amount),
+    Column(
+        name="status", cell=status, short=_short_status, colour=lambda activity: _COLOURS.get(status(activity), "")
+    ),
+    Column(name="votes", cell=lambda activity: str(len(activity["votes"])), optional=2),
+    Column(name="type", cell=kind, optional=3),
+    Column(name="fingerprint", cell=lambda activity: activity["fingerprint"], optional=4),
+)
+
+
+def _line_printer(client: Client) -> following.Show:
+    def show(activity: Record) -> None:
+        described = describe_activity(activity, names_in(client, [activity]))
+        votes = len(activity["votes"])
+        cells = (
+            moment(activity["updatedAt"]),
+            activity["id"],
+            f"{status(activity):<21}",
+            f"{votes} vote{'' if votes == 1 else 's'}".ljust(8),
+            printable(" ".join(filter(None, (described.what, described.amount)))),
+            printable(f"to {described.recipient}" if described.recipient else ""),
+            printable(f"by {_by(activity)}" if votes else ""),
+        )
+        print("  ".join(filter(None, cells)).rstrip(), flush=True)
+
+    return show
+
+
+def _print_json_line(activity: Record) -> None:
+    print(msgspec.json.encode(activity).decode(), flush=True)

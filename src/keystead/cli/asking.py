@@ -1,0 +1,24 @@
+"""Asking before something is changed: on a terminal only; scripts say --yes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from keystead.cli.failure import Failure
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def confirm(question: str, yes: bool, command: str) -> None:
+    """Ask, and return if the answer is yes. Raises Failure if it is no, or if there is nobody to ask."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Failure(f"nothing was done: standard input is not a terminal to ask on; {command} --yes does not ask")
+    sys.stdout.flush()
+    print(f"\n{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Failure("nothing was done: the answer was not yes")

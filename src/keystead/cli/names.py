@@ -1,0 +1,93 @@
+"""What the ids and contracts in activities stand for, asked of the server: only what these activities name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.enums import SmartContractInterfaceType
+from keystead.api.errors import ServiceError
+from keystead.api.identifiers import UUID_PATTERN
+from keystead.chains.addresses.comparison import address_key
+from keystead.chains.contract_interfaces import ContractInterface, read_interface
+from keystead.client.client import Client
+from keystead.client.errors import NotFound, NotImplementedByServer
+from keystead.describe.activity import intent_of, transaction_of
+from keystead.describe.description import Names
+
+Record = dict[str, Any]
+
+_SOURCES: Final = (
+    ("list_users", "users", "userId", "userName"),
+    ("list_user_tags", "userTags", "tagId", "tagName"),
+    ("list_policies", "policies", "policyId", "policyName"),
+    ("list_wallets", "wallets", "walletId", "walletName"),
+    ("list_private_keys", "privateKeys", "privateKeyId", "privateKeyName"),
+    ("list_private_key_tags", "privateKeyTags", "tagId", "tagName"),
+)
+"""Query, member of its answer, and of each record there: the members with its id and name."""
+
+_UUID = re.compile(UUID_PATTERN)
+_CHANGE_POLICIES: Final = frozenset({"UPDATE_POLICY", "DELETE_POLICY", "DELETE_POLICIES"})
+
+
+def names_in(client: Client, activities: Iterable[Record]) -> Names:
+    """The names of what the activities mention. Raises KeysteadError."""
+    activities = list(activities)
+    wanted = {each for activity in activities for each in _ids(intent_of(activity))}
+    of_ids: dict[str, str] = {}
+    policies: dict[str, Record] = {}
+    if any(activity_kind(each["type"]) in _CHANGE_POLICIES for each in activities):
+        policies = {each["policyId"]: each for each in _listed(client, "list_policies", "policies")}
+        of_ids |= {id_: each["policyName"] for id_, each in policies.items() if id_ in wanted}
+    for query, member, id_name, name in _SOURCES:
+        if wanted <= of_ids.keys():
+            break
+        if query != "list_policies" or not policies:
+            of_ids |= {
+                each[id_name]: each[name] for each in _listed(client, query, member) if each[id_name] in wanted
+            }
+    contracts = {contract for activity in activities for contract in _contracts(activity)}
+    return Names(of_ids=of_ids, policies=policies, interfaces=_interfaces(client, contracts))
+
+
+def _ids(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for member in value.values():
+            yield from _ids(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _ids(member)
+    elif isinstance(value, str) and _UUID.match(value):
+        yield value
+
+
+def _contracts(activity: Record) -> tuple[str, ...]:
+    try:
+        view = transaction_of(activity)
+    except ServiceError:
+        return ()  # its description says why it cannot be read
+    return view.contracts if view else ()
+
+
+def _interfaces(client: Client, contracts: set[str]) -> dict[str, ContractInterface]:
+    if not contracts:
+        return {}
+    by_key = {address_key(contract): contract for contract in contracts}
+    found = _listed(client, "list_smart_contract_interfaces", "smartContractInterfaces")
+    return {
+        by_key[key]: read_interface(SmartContractInterfaceType(each["type"]), each["smartContractInterface"])
+        for each in found
+        if (key := address_key(each["smartContractAddress"])) in by_key
+    }
+
+
+def _listed(client: Client, query: str, member: str) -> list[Record]:
+    """The records of a list; none if the server does not know the query."""
+    try:
+        records: list[Record] = client.query(query)[member]
+    except (NotFound, NotImplementedByServer):
+        return []
+    return records

@@ -1,0 +1,130 @@
+"""`keystead show`: what an activity asks, who asked, who voted, and what it waits for.
+
+Here: finding the activity, the lines that are printed. Not here: the words (`describe`), the votes that are missing
+(`waiting`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from keystead.api.enums import VoteSelection
+from keystead.api.identifiers import UUID_PATTERN
+from keystead.cli.columns import BOLD, YELLOW, coloured
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.failure import Failure
+from keystead.cli.names import names_in
+from keystead.cli.requests import calling, formatted
+from keystead.cli.tables import AsJson
+from keystead.cli.texts import kind, moment, printable, status
+from keystead.cli.waiting import waits_for
+from keystead.client.client import Client
+from keystead.describe.activity import describe_activity
+from keystead.describe.description import ActivityDescription
+from keystead.describe.voters import credential_of, name_of
+
+Record = dict[str, Any]
+
+_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
+_END_OF_ID = re.compile(r"[0-9a-f]{8,12}")
+PAGE = 100
+PAGES_SEARCHED = 10
+"""A fingerprint, or the end of an id, is looked for among the newest activities: so many pages of them."""
+
+LABEL_WIDTH = 13
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="ACTIVITY", help="Its id, the last 8 to 12 digits of its id, or its fingerprint (sha256:…)."
+    ),
+]
+
+
+def show(activity: Target, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
+    """Say what an activity asks: in words, with who asked, the votes so far and those that are missing."""
+    with calling(credentials) as client:
+        found = activity_named(client, activity)
+        description = described(client, found)
+        waits = waits_for(client, found)
+    if as_json:
+        print(formatted({"activity": found, "description": msgspec.to_builtins(description), "waitsFor": waits}))
+        return
+    for line in (*description_lines(description), "", *record_lines(found, waits)):
+        print(line)
+
+
+def activity_named(client: Client, target: str) -> Record:
+    """The activity of an id, the end of an id, or a fingerprint. Raises Failure unless it is exactly one."""
+    if re.match(UUID_PATTERN, target):
+        activity: Record = client.query("get_activity", activityId=target)["activity"]
+        return activity
+    if not _FINGERPRINT.fullmatch(target) and not _END_OF_ID.fullmatch(target):
+        raise typer.BadParameter(
+            f"{target!r}: expected an activity's id, the last 8 to 12 digits of one, or sha256: and 64 hex digits",
+            param_hint="ACTIVITY",
+        )
+    found = [each for each in _newest(client) if each["fingerprint"] == target or each["id"].endswith(target)]
+    if not found:
+        raise Failure(f"none of the newest {PAGE * PAGES_SEARCHED} activities is {target}: give the whole id")
+    if len(found) > 1:
+        raise Failure(f"{len(found)} activities end in {target}: give the whole id")
+    return found[0]
+
+
+def _newest(client: Client) -> Iterator[Record]:
+    options = {"limit": str(PAGE)}
+    for _ in range(PAGES_SEARCHED):
+        page = client.query("list_activities", paginationOptions=options)["activities"]
+        yield from page
+        if not page:
+            return
+        options["after"] = page[-1]["id"]
+
+
+def described(client: Client, activity: Record) -> ActivityDescription:
+    return describe_activity(activity, names_in(client, [activity]))
+
+
+def description_lines(description: ActivityDescription) -> Iterator[str]:
+    """The headline, the facts, the cautions."""
+    yield coloured(printable(description.headline), BOLD)
+    labels = [printable(fact.label) for fact in description.facts]
+    width = min(max((len(label) for label in labels), default=0), 30)
+    for label, fact in zip(labels, description.facts, strict=True):
+        first, *rest = fact.text.split("\n")
+        yield f"  {label.ljust(width)}  {printable(first)}".rstrip()
+        for line in rest:
+            yield f"  {' ' * width}  {printable(line)}"
+    for caution in description.cautions:
+        yield coloured(f"  CAUTION  {printable(caution)}", YELLOW)
+
+
+def record_lines(activity: Record, waits: list[str]) -> Iterator[str]:
+    """The activity's own record: its id, type and status, who asked, the votes, what it waits for."""
+    yield _labelled("activity", f"{activity['id']}  {kind(activity)}")
+    yield _labelled("fingerprint", activity["fingerprint"])
+    yield _labelled("asked", moment(activity["createdAt"]))
+    yield _labelled("status", status(activity))
+    if failure := activity.get("failure"):
+        yield _labelled("failure", printable(failure["message"]))
+    for index, vote in enumerate(activity["votes"]):
+        yield _labelled("" if index else "votes", vote_line(vote, asked=index == 0))
+    for index, line in enumerate(waits):
+        yield _labelled("or" if index else "waits for", line)
+
+
+def vote_line(vote: Record, *, asked: bool) -> str:
+    is_rejection = vote["selection"] == VoteSelection.REJECTED.value
+    what = "rejected" if is_rejection else "asked" if asked else "approved"
+    credential = credential_of(vote)
+    return printable(f"{name_of(vote)} {what}" + (f", with {credential}" if credential else ""))
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{label:<{LABEL_WIDTH}}{text}"

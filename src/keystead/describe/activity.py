@@ -1,0 +1,190 @@
+"""What an activity asks: which description is whose.
+
+Kinds of activities with a description of their own: signing, exports, policies, the root quorum. Every other one is
+described by its kind and its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from keystead.api.catalogue import activity_kind
+from keystead.api.enums import FINAL_STATUSES
+from keystead.chains.transaction import TransactionView
+from keystead.describe.description import ActivityDescription, Fact, Names
+from keystead.describe.fields import facts_of
+from keystead.describe.payloads import describe_payloads
+from keystead.describe.policy_changes import created, policy_diff, updated
+from keystead.describe.token_calls import checksummed
+from keystead.describe.transactions import describe_transaction, viewed
+
+Intent = Mapping[str, Any]
+
+_NAMING: Final = (
+    "walletName",
+    "userName",
+    "subOrganizationName",
+    "organizationName",
+    "userTagName",
+    "privateKeyTagName",
+    "label",
+    "name",
+)
+"""Members of an intent that say what is made, or what it is called afterwards."""
+
+
+def describe_activity(activity: Mapping[str, Any], names: Names) -> ActivityDescription:
+    """What an activity asks, from its form in the API; `names`: what is known of the organization."""
+    kind, intent = activity_kind(activity["type"]), intent_of(activity)
+    if activity["status"] in FINAL_STATUSES:
+        names = replace(names, policies={})  # what stands today is not what the change was asked for
+    describe = _BY_KIND.get(kind)
+    if describe is None or not intent:
+        return _by_parameters(kind, intent, names)
+    return describe(intent, names)
+
+
+def intent_of(activity: Mapping[str, Any]) -> Intent:
+    """The parameters; empty where the activity shows none."""
+    intent: Intent = next(iter((activity.get("intent") or {}).values()), {})
+    return intent
+
+
+def transaction_of(activity: Mapping[str, Any]) -> TransactionView | None:
+    """The transaction that an activity signs, whose contracts may have interfaces; None if it signs none.
+
+    Raises InvalidRequest if it cannot be read.
+    """
+    if activity_kind(activity["type"]) != "SIGN_TRANSACTION":
+        return None
+    intent = intent_of(activity)
+    return viewed(intent["unsignedTransaction"], intent["type"], _key(intent)) if intent else None
+
+
+def _key(intent: Intent) -> str:
+    return str(intent.get("signWith") or intent.get("privateKeyId") or "")
+
+
+def _sign_transaction(intent: Intent, names: Names) -> ActivityDescription:
+    return describe_transaction(intent["unsignedTransaction"], intent["type"], _key(intent), names)
+
+
+def _sign_payloads(intent: Intent, _: Names) -> ActivityDescription:
+    payloads = intent["payloads"] if "payloads" in intent else [intent["payload"]]
+    return describe_payloads(payloads, intent["encoding"], intent["hashFunction"], _key(intent))
+
+
+def _export(what: str, member: str) -> Callable[[Intent, Names], ActivityDescription]:
+    def describe(intent: Intent, names: Names) -> ActivityDescription:
+        which = checksummed(names.named(intent[member]))
+        return ActivityDescription(
+            headline=f"Export {what} {which}",
+            what=f"export {what.removeprefix('the ')} {which}",
+            facts=(
+                Fact("of", which),
+                Fact("encrypted to", f"the key {intent['targetPublicKey']}"),
+            ),
+            cautions=(
+                "the holder of the private half of that key can use what is exported for ever; no policy applies",
+            ),
+        )
+
+    return describe
+
+
+def _create_policies(intent: Intent, _: Names) -> ActivityDescription:
+    made = [created(each) for each in intent.get("policies", (intent,))]
+    called = ", ".join(repr(each["policyName"]) for each in made[:3]) + (", …" if len(made) > 3 else "")
+    return ActivityDescription(
+        headline=f"Create {'the policy' if len(made) == 1 else f'{len(made)} policies:'} {called}",
+        what=f"create policy {called}",
+        facts=tuple(Fact(f"policy {each['policyName']!r}", "\n".join(policy_diff(None, each))) for each in made),
+        cautions=tuple(
+            f"{each['policyName']!r} allows everything to everybody: it has no condition and no consensus"
+            for each in made
+            if each["effect"] == "EFFECT_ALLOW" and not each["condition"] and not each["consensus"]
+        ),
+    )
+
+
+def _update_policy(intent: Intent, names: Names) -> ActivityDescription:
+    policy = names.policies.get(intent["policyId"])
+    called = names.named(intent["policyId"])
+    if policy is None:
+        changes = facts_of({name: value for name, value in intent.items() if name != "policyId"})
+    else:
+        changes = [Fact("change", "\n".join(policy_diff(policy, updated(policy, intent))) or "none")]
+    return ActivityDescription(
+        headline=f"Change the policy {called}",
+        what=f"change policy {called}",
+        facts=tuple(changes),
+    )
+
+
+def _delete_policies(intent: Intent, names: Names) -> ActivityDescription:
+    ids = intent["policyIds"] if "policyIds" in intent else [intent["policyId"]]
+    called = ", ".join(map(names.named, ids))
+    return ActivityDescription(
+        headline=f"Delete {'the policy' if len(ids) == 1 else f'{len(ids)} policies:'} {called}",
+        what=f"delete policy {called}",
+        facts=tuple(
+            Fact(f"policy {policy['policyName']!r}", "\n".join(policy_diff(policy, None)))
+            for policy in (names.policies.get(each) for each in ids)
+            if policy is not None
+        ),
+    )
+
+
+def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
+    members = ", ".join(map(names.named, intent["userIds"]))
+    threshold = intent["threshold"]
+    return ActivityDescription(
+        headline=f"Set the root quorum: {threshold} of {members}",
+        what=f"set root quorum: {threshold} of {len(intent['userIds'])}",
+        facts=(Fact("threshold", str(threshold)), Fact("users", members)),
+        cautions=("the root quorum may do everything, whatever policies say",),
+    )
+
+
+def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
+    words = kind.replace("_", " ").capitalize()
+    subject = next((repr(intent[member]) for member in _NAMING if isinstance(intent.get(member), str)), "")
+    if not subject:
+        subject = ", ".join(_known(intent, names))
+    headline = f"{words} {subject}".strip()
+    return ActivityDescription(
+        headline=headline,
+        what=headline[:1].lower() + headline[1:],
+        facts=tuple(facts_of(intent, "", names)),
+    )
+
+
+def _known(intent: Intent, names: Names) -> list[str]:
+    """The names of what the members of an intent stand for, and of the users that it makes."""
+    found: list[str] = []
+    for value in intent.values():
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, str) and each in names.of_ids:
+                found.append(repr(names.of_ids[each]))
+            elif isinstance(each, Mapping) and isinstance(each.get("userName"), str):
+                found.append(repr(each["userName"]))
+    return found[:3] + (["…"] if len(found) > 3 else [])
+
+
+_BY_KIND: Final[Mapping[str, Callable[[Intent, Names], ActivityDescription]]] = {
+    "SIGN_TRANSACTION": _sign_transaction,
+    "SIGN_RAW_PAYLOAD": _sign_payloads,
+    "SIGN_RAW_PAYLOADS": _sign_payloads,
+    "EXPORT_WALLET": _export("the mnemonic of the wallet", "walletId"),
+    "EXPORT_WALLET_ACCOUNT": _export("the private key of the account", "address"),
+    "EXPORT_PRIVATE_KEY": _export("the private key", "privateKeyId"),
+    "CREATE_POLICY": _create_policies,
+    "CREATE_POLICIES": _create_policies,
+    "UPDATE_POLICY": _update_policy,
+    "DELETE_POLICY": _delete_policies,
+    "DELETE_POLICIES": _delete_policies,
+    "UPDATE_ROOT_QUORUM": _update_root_quorum,
+}

@@ -1,0 +1,53 @@
+"""Bitcoin's transactions in words, from the keywords that policies see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keystead.chains.addresses.bitcoin import NETWORKS, network_of
+from keystead.describe.amounts import SATOSHI_PLACES, in_units
+from keystead.describe.description import ActivityDescription, Fact
+
+
+def describe_bitcoin(tx: Mapping[str, Any], sign_with: str) -> ActivityDescription:
+    """`sign_with`: the address that signs; what an output pays to it comes back."""
+    network = next(name for name, each in NETWORKS.items() if each == network_of(sign_with))
+    chain = "Bitcoin" if network == "MAINNET" else f"Bitcoin, {network.lower()}"
+    paid = [output for output in tx["outputs"] if output["address"] != sign_with]
+    total = _bitcoins(sum(output["value"] for output in paid))
+    recipients = list(dict.fromkeys(map(_recipient, paid)))
+    if not paid:
+        headline, what, recipient, amount = "Send coins back to the address itself", "send to itself", sign_with, ""
+    elif len(recipients) == 1:
+        headline, what, recipient, amount = f"Send {total} to {recipients[0]}", "send", recipients[0], total
+    else:
+        headline, what, recipient, amount = f"Send {total} to {len(recipients)} addresses", "send", "", total
+    facts = [
+        Fact("chain", chain),
+        Fact("from", sign_with),
+        *(
+            Fact(
+                f"output {number}",
+                f"{_bitcoins(output['value'])} to {_recipient(output)}"
+                + (" (comes back)" if output["address"] == sign_with else ""),
+            )
+            for number, output in enumerate(tx["outputs"], 1)
+        ),
+        Fact("fee", _bitcoins(tx["fee"])),
+        Fact("inputs", str(len(tx["inputs"]))),
+    ]
+    if tx["locktime"]["amount"]:
+        unit = "block" if tx["locktime"]["type"] == "Blocks" else "Unix time"
+        facts.append(Fact("not before", f"{unit} {tx['locktime']['amount']}"))
+    return ActivityDescription(
+        headline=f"{headline}, on {chain}", what=what, recipient=recipient, amount=amount, facts=tuple(facts)
+    )
+
+
+def _bitcoins(satoshis: int) -> str:
+    return in_units(satoshis, SATOSHI_PLACES, "BTC")
+
+
+def _recipient(output: Mapping[str, Any]) -> str:
+    return str(output["address"] or f"the script {output['script_pubkey']}")

@@ -1,0 +1,109 @@
+"""Ethereum's transactions and Tempo's in words, from the keywords that policies see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
+from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name
+from keystead.describe.description import ActivityDescription, Fact
+from keystead.describe.fields import facts_of
+from keystead.describe.token_calls import TokenCall, checksummed, token_call
+
+
+def describe_ethereum(tx: Mapping[str, Any]) -> ActivityDescription:
+    chain_id, value = tx.get("chain_id"), coin_amount(tx["value"], tx.get("chain_id"))
+    to, data = checksummed(tx["to"]), bytes.fromhex(tx["data"][2:])
+    token = token_call(to, data) if to else None
+    headline, what, cautions = _headline(tx, to, data, value, token)
+    recipient, amount = to, value if tx["value"] or not data else ""
+    if token is not None:
+        recipient, amount = token.recipient, token.amount
+    return ActivityDescription(
+        headline=f"{headline}, on {network_name(chain_id)}",
+        what=what,
+        recipient=recipient,
+        amount=amount,
+        facts=tuple(_facts(tx, to, value, data)),
+        cautions=tuple(cautions),
+    )
+
+
+def _headline(
+    tx: Mapping[str, Any], to: str, data: bytes, value: str, token: TokenCall | None
+) -> tuple[str, str, list[str]]:
+    """Headline, short form, cautions."""
+    and_sends = f", and send it {value}" if tx["value"] else ""
+    if not to:
+        return f"Deploy a contract of {len(data)} bytes{and_sends}", "deploy a contract", []
+    if not data:
+        return f"Send {value} to {to}", "send", []
+    if token is not None:
+        return token.headline + and_sends, token.what, [token.caution] if token.caution else []
+    if "function_name" in tx:
+        return f"Call {tx['function_name']} of the contract {to}{and_sends}", f"call {tx['function_name']}", []
+    if len(data) < SELECTOR_BYTES:
+        return f"Send {value} to {to}, with {len(data)} bytes of data", "send", []
+    selector = "0x" + data[:SELECTOR_BYTES].hex()
+    return (
+        f"Call the function {selector} of the contract {to}{and_sends}",
+        f"call {selector}",
+        [f"no uploaded interface of {to} has this function: what it does and its arguments cannot be shown"],
+    )
+
+
+def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes) -> Iterator[Fact]:
+    yield Fact("chain", network_name(tx.get("chain_id")))
+    yield Fact("from", checksummed(tx["from"]))
+    yield Fact("to", to or "nobody: it makes a contract")
+    yield Fact("value", value)
+    if "function_name" in tx:
+        yield Fact("function", f"{tx['function_name']} ({tx['function_signature']})")
+        yield from facts_of(tx["contract_call_args"], "argument")
+    elif data:
+        yield Fact("data", f"{len(data)} bytes: {shortened(data)}")
+    price = tx["gas_price"]
+    most = coin_amount(tx["gas"] * price, tx.get("chain_id"))
+    yield Fact("fee", f"at most {most} ({tx['gas']} gas at {in_units(price, GWEI_PLACES, 'gwei')})")
+    yield Fact("nonce", str(tx["nonce"]))
+    if tx["type"] != "LEGACY":
+        yield Fact("type", tx["type"].removeprefix("TYPE_"))
+
+
+def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
+    calls = [_tempo_call(call) for call in tx["calls"]]
+    facts = [
+        Fact("chain", f"Tempo (chain {tx['chain_id']})"),
+        Fact("from", checksummed(tx["from"])),
+        *(Fact(f"call {number}", headline) for number, (headline, _) in enumerate(calls, 1)),
+        Fact("fee token", checksummed(tx["fee_token"]) or "the network's default"),
+        Fact("nonce", str(tx["nonce"])),
+    ]
+    headline, token = calls[0]
+    if len(calls) > 1:
+        headline, token = f"Make {len(calls)} calls", None
+    return ActivityDescription(
+        headline=f"{headline}, on Tempo (chain {tx['chain_id']})",
+        what=token.what if token else f"{len(calls)} call{'s' if len(calls) > 1 else ''}",
+        recipient=token.recipient if token else checksummed(tx["calls"][0]["to"]) if len(calls) == 1 else "",
+        amount=token.amount if token else "",
+        facts=tuple(facts),
+        cautions=tuple(token.caution for _, token in calls if token and token.caution),
+    )
+
+
+def _tempo_call(call: Mapping[str, Any]) -> tuple[str, TokenCall | None]:
+    to, data = checksummed(call["to"]), bytes.fromhex(call["input"][2:])
+    token = token_call(to, data) if to else None
+    if token is not None:
+        return token.headline, token
+    if not to:
+        return f"Deploy a contract of {len(data)} bytes", None
+    function = call["function_signature"]
+    return f"Call {f'the function {function} of ' if function else ''}{to}, with {len(data)} bytes of data", None
+
+
+def shortened(data: bytes) -> str:
+    text = "0x" + data[:34].hex()
+    return text + "…" if len(data) > 34 else text

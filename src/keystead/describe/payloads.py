@@ -1,0 +1,176 @@
+"""Raw payloads in words: typed data, authorizations, messages, and bytes that nobody can explain.
+
+What a payload is can only be said where its encoding tells; of a digest nothing can be said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from keystead.api.enums import HashFunction, PayloadEncoding
+from keystead.api.errors import ServiceError
+from keystead.chains.ethereum.transaction import view_ethereum
+from keystead.chains.payloads import hex_bytes, read_payload
+from keystead.describe.amounts import network_name
+from keystead.describe.description import ActivityDescription, Fact
+from keystead.describe.ethereum import describe_ethereum, shortened
+from keystead.describe.fields import facts_of, text_of
+from keystead.describe.token_calls import checksummed
+
+_PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
+"""ERC-191, version 0x45: what wallets put in front of a message, with its length."""
+
+_PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
+_UNKNOWN: Final = (
+    "nothing tells what these bytes are: the digest of a transaction looks the same, and policies about "
+    "transactions do not see it"
+)
+
+
+def describe_payloads(
+    payloads: Sequence[str], encoding: str, hash_function: str, sign_with: str
+) -> ActivityDescription:
+    """The description of one or more payloads that one key signs."""
+    if len(payloads) == 1:
+        described = _describe(payloads[0], encoding, hash_function, sign_with)
+    else:
+        described = ActivityDescription(
+            headline=f"Sign {len(payloads)} raw payloads",
+            what=f"sign {len(payloads)} payloads",
+            facts=tuple(Fact(f"payload {number}", text_of(each)) for number, each in enumerate(payloads[:10], 1)),
+            cautions=(_UNKNOWN,),
+        )
+    return ActivityDescription(
+        headline=f"{described.headline}, with {checksummed(sign_with)}",
+        what=described.what,
+        recipient=described.recipient,
+        amount=described.amount,
+        facts=(*described.facts, Fact("encoding", _encoding(encoding, hash_function))),
+        cautions=described.cautions,
+    )
+
+
+def _describe(payload: str, encoding: str, hash_function: str, sign_with: str) -> ActivityDescription:
+    match encoding:
+        case PayloadEncoding.EIP712:
+            return _typed_data(payload)
+        case PayloadEncoding.EIP7702_AUTHORIZATION:
+            return _authorization(payload)
+        case PayloadEncoding.TEXT_UTF8:
+            return _text(payload)
+        case _:
+            data = hex_bytes(payload) or b""
+            return _message(data) or _transaction(data, hash_function, sign_with) or _bytes(data)
+
+
+def _typed_data(payload: str) -> ActivityDescription:
+    try:
+        seen = _keywords(payload, PayloadEncoding.EIP712)["eip_712"]
+    except ServiceError as refused:
+        return unreadable("typed data (EIP-712)", payload, refused)
+    domain = dict(seen["domain"])
+    contract = checksummed(str(domain.get("verifying_contract", "")))
+    cautions = []
+    if not domain:
+        cautions.append("the domain is empty: the signature holds for every contract on every chain")
+    if seen["primary_type"] in _PERMITS:
+        cautions.append("it permits somebody to take tokens: read spender, amount and deadline")
+    where = f" for {contract}" if contract else ""
+    chain = f" on {network_name(domain['chain_id'])}" if "chain_id" in domain else ""
+    return ActivityDescription(
+        headline=f"Sign typed data {seen['primary_type']!r}{where}{chain}",
+        what=f"sign {seen['primary_type']}",
+        recipient=contract,
+        facts=(*facts_of(domain, "domain"), *facts_of(seen["message"], "message")),
+        cautions=tuple(cautions),
+    )
+
+
+def _authorization(payload: str) -> ActivityDescription:
+    try:
+        seen = _keywords(payload, PayloadEncoding.EIP7702_AUTHORIZATION)["eip_7702_authorization"]
+    except ServiceError as refused:
+        return unreadable("an authorization (EIP-7702)", payload, refused)
+    code, chain_id = checksummed(seen["address"]), seen["chain_id"]
+    chain = network_name(chain_id) if chain_id else "every chain"
+    return ActivityDescription(
+        headline=f"Give the account the code of {code}, on {chain}",
+        what="set account code",
+        recipient=code,
+        facts=(Fact("code of", code), Fact("chain", chain), Fact("nonce", str(seen["nonce"]))),
+        cautions=(f"the code of {code} may then move everything that the account has",),
+    )
+
+
+def _keywords(payload: str, encoding: PayloadEncoding) -> Mapping[str, Any]:
+    """Raises InvalidRequest."""
+    keywords: Mapping[str, Any] = read_payload(payload, encoding, HashFunction.NO_OP, "payload").keywords["eth"]
+    return keywords
+
+
+def _text(text: str) -> ActivityDescription:
+    return ActivityDescription(
+        headline=f"Sign a text of {len(text)} characters", what="sign text", facts=(Fact("text", text_of(text)),)
+    )
+
+
+def _message(data: bytes) -> ActivityDescription | None:
+    """A message as Ethereum's wallets sign it; None for other bytes."""
+    prefix = _PERSONAL.match(data)
+    if prefix is None:
+        return None
+    # The digits of the length may run into a message that begins with digits.
+    for end in range(prefix.start(1) + 1, prefix.end(1) + 1):
+        if int(data[prefix.start(1) : end]) == len(data) - end:
+            text = data[end:].decode("utf-8", "backslashreplace")
+            return ActivityDescription(
+                headline=f"Sign a message of {len(data) - end} bytes",
+                what="sign a message",
+                facts=(Fact("message", text_of(text)),),
+            )
+    return None
+
+
+def _transaction(data: bytes, hash_function: str, sign_with: str) -> ActivityDescription | None:
+    """A whole Ethereum transaction, sent to be hashed and signed as raw bytes; None for other bytes."""
+    if hash_function != HashFunction.KECCAK256:
+        return None
+    try:
+        described = describe_ethereum(view_ethereum(data, sign_with).describe({}).keywords["eth"]["tx"])
+    except ServiceError:
+        return None
+    caution = "this transaction is signed as a raw payload: policies about transactions do not see it"
+    return ActivityDescription(
+        headline=described.headline,
+        what=described.what,
+        recipient=described.recipient,
+        amount=described.amount,
+        facts=described.facts,
+        cautions=(*described.cautions, caution),
+    )
+
+
+def _bytes(data: bytes) -> ActivityDescription:
+    return ActivityDescription(
+        headline=f"Sign {len(data)} raw bytes",
+        what="sign raw bytes",
+        facts=(Fact("bytes", shortened(data)),),
+        cautions=(_UNKNOWN,),
+    )
+
+
+def unreadable(what: str, text: str, refused: ServiceError) -> ActivityDescription:
+    """The description of a request whose bytes are not what they claim to be."""
+    return ActivityDescription(
+        headline=f"Sign {what} that cannot be read",
+        what="sign, unreadable",
+        facts=(Fact("bytes", text_of(text)),),
+        cautions=(refused.message,),
+    )
+
+
+def _encoding(encoding: str, hash_function: str) -> str:
+    shown = encoding.removeprefix("PAYLOAD_ENCODING_")
+    return f"{shown}, hash function {hash_function.removeprefix('HASH_FUNCTION_')}"

@@ -1,0 +1,55 @@
+"""A change of policies as lines that people compare: what stands, what would stand."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+FIELDS: Final = ("policyName", "effect", "consensus", "condition", "time", "notes")
+"""Of a policy, in the order in which they are shown."""
+
+Policy = Mapping[str, Any]
+_ABSENT: Final[Policy] = {}
+
+
+def policy_diff(before: Policy | None, after: Policy | None) -> tuple[str, ...]:
+    """The fields that differ, line by line: `- ` in front of what stands, `+ ` in front of what would stand.
+
+    None: there is no such policy. A member that is absent is the same as "". Empty if nothing differs.
+    """
+    lines: list[str] = []
+    for name in FIELDS:
+        lines += _field(name, *((policy or _ABSENT).get(name) or "" for policy in (before, after)))
+    return tuple(lines)
+
+
+def _field(name: str, before: str, after: str) -> Iterator[str]:
+    if before == after:
+        return
+    label = "name" if name == "policyName" else name
+    for line in difflib.ndiff(_lines(before), _lines(after)):
+        if not line.startswith("?"):
+            yield f"{line[:2]}{label}: {line[2:]}"
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n") if text else []
+
+
+def created(intent: Mapping[str, Any]) -> Policy:
+    """The policy that create_policy would make."""
+    return {name: intent.get(name) for name in FIELDS}
+
+
+def updated(policy: Policy, intent: Mapping[str, Any]) -> Policy:
+    """The policy after update_policy: members that are absent stay."""
+    given = {
+        "policyName": intent.get("policyName"),
+        "effect": intent.get("policyEffect"),
+        "consensus": intent.get("policyConsensus"),
+        "condition": intent.get("policyCondition"),
+        "time": intent.get("time"),
+        "notes": intent.get("policyNotes"),
+    }
+    return {name: policy.get(name) if given[name] is None else given[name] for name in FIELDS}

@@ -1,0 +1,88 @@
+"""Tron's transactions in words, from the keywords that policies see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keystead.chains.addresses.text import base58check
+from keystead.describe.amounts import SUN_PLACES, in_units
+from keystead.describe.description import ActivityDescription, Fact
+from keystead.describe.ethereum import shortened
+from keystead.describe.fields import facts_of, in_words
+from keystead.describe.token_calls import token_call
+
+_AMOUNTS = ("amount", "call_value", "balance", "frozen_balance", "unfreeze_balance")
+
+
+def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
+    (contract,) = tx["contract"]
+    kind = contract["type"].removesuffix("Contract")
+    headline, what, recipient, amount = f"{_spaced(kind)}", _spaced(kind).lower(), "", ""
+    cautions: list[str] = []
+    match kind:
+        case "Transfer":
+            recipient, amount = contract["to_address"], _trx(contract["amount"])
+            headline, what = f"Send {amount} to {recipient}", "send"
+        case "TriggerSmart":
+            headline, what, recipient, amount, cautions = _call(contract)
+        case "AccountPermissionUpdate":
+            headline, what = (
+                f"Change who may sign for the account {contract['owner_address']}",
+                "change permissions",
+            )
+            cautions = ["who controls the new permissions controls the account"]
+        case _:
+            recipient = contract.get("receiver_address", "")
+            amounts = [contract[name] for name in _AMOUNTS if name in contract]
+            amount = _trx(amounts[0]) if amounts else ""
+            headline = f"{_spaced(kind)}: {amount}" + (f", for {recipient}" if recipient else "")
+    shown = {
+        in_words(name).replace("_", " "): _trx(value) if name in _AMOUNTS else value
+        for name, value in contract.items()
+        if name not in ("type", "data", "permission_id")
+    }
+    facts = [Fact("chain", "Tron"), *facts_of(shown)]
+    if contract.get("data"):
+        facts.append(Fact("data", shortened(bytes.fromhex(contract["data"]))))
+    facts.append(Fact("fee", f"at most {_trx(tx['fee_limit'])}"))
+    return ActivityDescription(
+        headline=f"{headline}, on Tron",
+        what=what,
+        recipient=recipient,
+        amount=amount,
+        facts=tuple(facts),
+        cautions=tuple(cautions),
+    )
+
+
+def _call(contract: Mapping[str, Any]) -> tuple[str, str, str, str, list[str]]:
+    """Headline, short form, recipient, amount, cautions."""
+    address, data = contract["contract_address"], bytes.fromhex(contract["data"])
+    value = f", and send it {_trx(contract['call_value'])}" if contract["call_value"] else ""
+    token = token_call(address, data, _address)
+    if token is None:
+        caution = f"what the contract {address} does with these {len(data)} bytes cannot be shown"
+        return f"Call the contract {address}{value}", "call a contract", address, "", [caution]
+    return (
+        token.headline + value,
+        token.what,
+        token.recipient,
+        token.amount,
+        [token.caution] if token.caution else [],
+    )
+
+
+def _address(digits: str) -> str:
+    """Of 20 bytes, written as 0x and hex digits."""
+    return base58check(b"\x41" + bytes.fromhex(digits[2:]))
+
+
+def _trx(sun: int) -> str:
+    return in_units(sun, SUN_PLACES, "TRX")
+
+
+def _spaced(kind: str) -> str:
+    """FreezeBalanceV2 is "Freeze balance V2"."""
+    words = "".join(f" {letter}" if letter.isupper() else letter for letter in kind).split()
+    return " ".join([words[0], *(word if word[:1] == "V" else word.lower() for word in words[1:])])

@@ -1,0 +1,29 @@
+"""Who asked for an activity and who voted, with which of their credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_CREDENTIALS = (("API key", "apiKeys", "apiKeyName"), ("passkey", "authenticators", "authenticatorName"))
+"""What people call a credential, and in a user's record: the member with the list, the member with the name."""
+
+
+def name_of(vote: Mapping[str, Any]) -> str:
+    """The voter's name; the id if the vote has no user."""
+    return str(vote.get("user", {}).get("userName") or vote["userId"])
+
+
+def credential_of(vote: Mapping[str, Any]) -> str:
+    """The credential that stamped the vote, by its name in the voter's record; "" if the vote names no key."""
+    user, key = vote.get("user", {}), vote.get("publicKey")
+    if not key:
+        return ""
+    for kind, member, name in (
+        ("API key", "apiKeys", "apiKeyName"),
+        ("passkey", "authenticators", "authenticatorName"),
+    ):
+        for each in user.get(member, ()):
+            if each.get("credential", {}).get("publicKey") == key:
+                return f"{kind} {each.get(name)!r}"
+    return f"a key that is no longer the user's, {key[:20]}…"

@@ -1,0 +1,113 @@
+"""Credential bundles by e-mail: what email_auth and init_user_email_recovery have in common.
+
+Here: finding the user, making the key, the message. Not here: the two operations (`email_auth`, `email_recovery`),
+the key and its bundle (`session_keys`).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from keystead.api.enums import CredentialType, FeatureName
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.delivery.templates import bundle_email, checked_branding
+from keystead.operations.outgoing import (
+    EmailAuthCustomizationParams,
+    SenderParams,
+    check_channel,
+    check_sender,
+    email_to,
+)
+from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.organization import Put
+from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.sessions import user_with_email
+from keystead.pipeline.activity import Execution
+
+
+class BundleKind(msgspec.Struct, frozen=True, kw_only=True):
+    """`feature`: needed in the organization. `key_name` begins the name of the key, `purpose` is in the e-mail."""
+
+    feature: FeatureName
+    credential_type: CredentialType
+    key_name: str
+    purpose: str
+
+
+class BundleRequest(Protocol):
+    """The parameters that both operations have."""
+
+    @property
+    def email(self) -> str: ...
+    @property
+    def target_public_key(self) -> str: ...
+    @property
+    def email_customization(self) -> EmailAuthCustomizationParams: ...
+    @property
+    def expiration_seconds(self) -> str | None: ...
+    @property
+    def send_from_email_address(self) -> str | None: ...
+    @property
+    def send_from_email_sender_name(self) -> str | None: ...
+    @property
+    def reply_to_email_address(self) -> str | None: ...
+
+
+class EmailedBundle(msgspec.Struct, frozen=True):
+    """Whose key it is, the key's id, the change of the user, the message."""
+
+    user_id: str
+    api_key_id: str
+    change: Put
+    message: OutgoingMessage
+
+
+async def emailed_bundle(
+    execution: Execution,
+    asked: BundleRequest,
+    kind: BundleKind,
+    *,
+    api_key_name: str | None,
+    invalidate_existing: bool | None,
+) -> EmailedBundle:
+    """A new key of the user who has this address, sealed to the target key and sent to the address.
+
+    Raises InvalidRequest for a feature that is off, a channel that is missing and malformed parameters; NotFound
+    if no user has the address.
+    """
+    organization, custom = execution.organization, asked.email_customization
+    if kind.feature not in organization.profile.features:
+        raise InvalidRequest(
+            f"feature {kind.feature} is not enabled in organization {organization.id}; "
+            "set_organization_feature does it"
+        )
+    check_channel(execution, "email")
+    user = user_with_email(organization, asked.email)
+    if user is None or user.user_email is None:
+        raise NotFound(
+            f"unable to find a user with this e-mail address in organization {organization.id} "
+            "(field `parameters.email`)"
+        )
+    branding = checked_branding(
+        custom.app_name or organization.profile.name, custom.logo_url, custom.magic_link_template
+    )
+    sender = SenderParams(
+        asked.send_from_email_address, asked.send_from_email_sender_name, asked.reply_to_email_address
+    )
+    check_sender(sender)
+    session = await begin_bundle_session(
+        execution,
+        user,
+        kind.credential_type,
+        default_name=kind.key_name,
+        target_public_key=asked.target_public_key,
+        api_key_name=api_key_name,
+        expiration_seconds=asked.expiration_seconds,
+        invalidate_existing=invalidate_existing,
+    )
+    lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms
+    content = bundle_email(branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
+    message = await email_to(execution, user.user_email, content, session.bundle, sender, custom, lasts_ms)
+    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, message)

@@ -1,0 +1,42 @@
+"""Large bodies are verified and read one after the other, and the event loop belongs to others in between.
+
+A body of 1 MiB can hold the event loop for tens of milliseconds. Without this, every caller would wait for all such
+bodies that arrived at the same time. Not here: the limit of a body's size (`connection`), reading (`api.decoding`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Final
+
+LARGE_BYTES: Final = 16 * 1024
+"""A smaller body is read in about a millisecond, and waits for no other."""
+
+PAUSE_MAX_S: Final = 0.1
+"""The longest pause after a large body: the database may be asked meanwhile, and may be slow."""
+
+
+class LargeRequests:
+    """Of one process; belongs to its event loop."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Lock()
+        self._at_once = nullcontext()
+
+    def turn(self, body: bytes) -> AbstractAsyncContextManager[None]:
+        """For the block that reads `body`. A large one waits for the large ones before it, and is followed by a
+        pause as long as the block took. A cancelled caller gives its turn up."""
+        return self._at_once if len(body) < LARGE_BYTES else self._turn()
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        await self._free.acquire()
+        began_s = time.perf_counter()
+        try:
+            yield
+        finally:
+            took_s = time.perf_counter() - began_s
+            asyncio.get_running_loop().call_later(min(took_s, PAUSE_MAX_S), self._free.release)

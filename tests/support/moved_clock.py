@@ -1,0 +1,49 @@
+"""A clock for servers in processes of their own: the machine's time, and as much as a test adds.
+
+Here: the test's side, which moves the clock forward, and what such a server runs in place of `keystead serve`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+FILE_VARIABLE = "MOVED_CLOCK_FILE"
+"""Names the file that says how many milliseconds the clock is ahead of the machine's."""
+
+SERVE = "from tests.support.moved_clock import serve_by_moved_clock; serve_by_moved_clock()"
+
+
+class MovedClock:
+    """Implements `pipeline.ports.Clock`. Several servers may have the same."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._ahead_ms = 0
+        self.advance(0)
+
+    def advance(self, seconds: int) -> None:
+        """From now on, each reading of the servers' clock is later by so much."""
+        self._ahead_ms += seconds * 1000
+        written = self.file.with_suffix(".new")
+        written.write_text(str(self._ahead_ms))
+        written.replace(self.file)
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self._ahead_ms
+
+
+def serve_by_moved_clock() -> None:
+    """`keystead serve`, in this process, whose clock is the file's."""
+    from keystead.cli.serving import serve
+    from keystead.server.opening import SystemClock
+
+    file = Path(os.environ[FILE_VARIABLE])
+
+    def now_ms(_: SystemClock) -> int:
+        return time.time_ns() // 1_000_000 + int(file.read_text())
+
+    # The one place where the server reads the time of day.
+    SystemClock.now_ms = now_ms  # type: ignore[method-assign,assignment]
+    serve()
