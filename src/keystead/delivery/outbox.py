@@ -44,8 +44,8 @@ class OutboxStore(Protocol):
 class Outbox:
     """Sends from one process.
 
-    `open_message` gives the text, which is sealed in the database. `default_sender`: the address of e-mails whose
-    caller chose none.
+    `open_message` gives the text, which is sealed in the database. `kept_ms`: how long an e-mail's events stay on
+    record. `default_sender`: the address of e-mails whose caller chose none.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Outbox:
         now_ms: Callable[[], int],
         new_id: Callable[[], str],
         random_fraction: Callable[[], float],
+        kept_ms: int,
         default_sender: str = "",
     ) -> None:
         self._store = store
@@ -64,6 +65,7 @@ class Outbox:
         self._open_message = open_message
         self._now_ms = now_ms
         self._new_id = new_id
+        self._kept_ms = kept_ms
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
@@ -103,13 +105,15 @@ class Outbox:
             logger.warning("message %s: %s: %s", waiting.id, result.value, detail)
         event = None
         if waiting.channel == "email":
+            at_ms = self._now_ms()
             event = EmailEvent(
                 id=self._new_id(),
                 message_id=waiting.id,
                 type=result,
                 sender=waiting.sender or self._default_sender,
                 recipient=waiting.recipient,
-                at_ms=self._now_ms(),
+                at_ms=at_ms,
+                expires_at_ms=at_ms + self._kept_ms,
                 detail=detail,
             )
         await self._store.record_attempt(waiting.after_attempt(result, again_ms), event)

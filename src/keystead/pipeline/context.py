@@ -61,6 +61,10 @@ class ContextReads(Protocol):
 
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
 
+    async def is_token_used(self, token_id: str) -> bool:
+        """Whether a verification token that is good for one use was used, in any organization."""
+        ...
+
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
         """The codes lately started for a subject. None if there are none."""
         ...

@@ -80,7 +80,7 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
     return Senders(by_channel, None, settings.smtp_sender)
 
 
-def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> Outbox:
+def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock, kept_ms: int) -> Outbox:
     """The loop of this process that sends what waits, also what another process wrote."""
 
     async def opened(waiting: OutgoingMessage) -> Message:
@@ -102,6 +102,7 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
         now_ms=clock.now_ms,
         new_id=new_id,
         random_fraction=random.random,
+        kept_ms=kept_ms,
         default_sender=senders.sender_address,
     )
 

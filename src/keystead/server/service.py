@@ -7,8 +7,8 @@ Here: their life between start and stop, and health. Not here: HTTP (`applicatio
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
+import random
 import socket
 
 import msgspec
@@ -33,6 +33,7 @@ from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.authentication import Verifiers
 from keystead.server.opening import SystemClock, open_checked
+from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
@@ -54,6 +55,7 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
         messages=MessageRules(
             channels=frozenset(senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
+            kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
         ),
         approvals_last_ms=settings.approvals_last_s * 1000,
@@ -113,17 +115,19 @@ class Service:
             clock=self.clock,
         )
         self.kept_messages = senders.kept
-        outbox = outbox_of(senders, self.store, self.signer, self.clock)
+        kept_ms = self.environment.rules.messages.kept_ms
+        outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)
-        self._sending = asyncio.create_task(outbox.run())
+        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        self._background = [asyncio.create_task(outbox.run()), asyncio.create_task(purging)]
         self._is_open = True
 
     async def close(self) -> None:
         """Finish what has been handed in, then close the database."""
         self._is_open = False
-        self._sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sending
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._opened.close()
 
     def reading(self, organization: Organization, caller: Principal) -> Reading:

@@ -73,11 +73,21 @@ def verification_signing_input(token: VerificationToken) -> bytes:
 
 def claimed_contact(text: str) -> tuple[OtpType, str] | None:
     """The contact that a token names, with nothing verified; None for a text that is no token."""
+    claims = _claims(text)
+    return None if claims is None else (claims.verification_type, claims.contact)
+
+
+def claimed_id_without_key(text: str) -> str | None:
+    """The id of a token that names no key, with nothing verified; None for any other text."""
+    claims = _claims(text)
+    return None if claims is None or claims.public_key is not None else claims.id
+
+
+def _claims(text: str) -> _Claims | None:
     try:
-        claims = msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
+        return msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
     except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return claims.verification_type, claims.contact
 
 
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:

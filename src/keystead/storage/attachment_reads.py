@@ -106,6 +106,9 @@ class AttachmentReads(ABC):
         found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
         return rows.code_count_from(found[0]) if found else None
 
+    async def is_token_used(self, token_id: str) -> bool:
+        return bool(await self._select(self._reads.used_token, id=token_id))
+
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
     ) -> list[EmailEvent]:

@@ -25,7 +25,7 @@ from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.reads import DatabaseReads
 from keystead.storage.statements import Reads
-from keystead.storage.write_set import SettingSwap, WriteSet
+from keystead.storage.write_set import Purge, SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
@@ -164,6 +164,15 @@ class DatabaseStore(DatabaseReads):
             rows.write_row(organization_id, row, write_set)
         outcome = await self._add(pending_write(organization_id, write_set, ()))
         return outcome is CommitOutcome.COMMITTED
+
+    async def has_expired(self, table: str, before_ms: int) -> bool:
+        """Whether the table has rows that expired before this moment, in milliseconds since the epoch."""
+        return bool(await self._select(self._reads.expired_rows[table], before_ms=before_ms))
+
+    async def purge(self, table: str, before_ms: int, limit: int) -> None:
+        """Delete rows of the table that expired before this moment, the first of them, at most `limit`."""
+        written = WriteSet(purges=[Purge(table, before_ms, limit)])
+        await self._add(pending_write("", written, ()))
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""

@@ -15,6 +15,7 @@ from keystead.organizations.organization import Version
 from keystead.storage.tables import TABLES
 from keystead.storage.write_set import (
     ActivitySwap,
+    Purge,
     Row,
     RowSwap,
     SettingSwap,
@@ -52,6 +53,7 @@ class Batch(msgspec.Struct, frozen=True):
     deleted_organizations: list[str]
     emptied_wallets: list[WalletContents]
     setting_swaps: list[SettingSwap]
+    purges: list[Purge]
 
 
 def merge(commits: Iterable[WriteSet]) -> Batch | None:
@@ -72,6 +74,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
     last: dict[tuple[str, Row], Row | None] = {}
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
+    purges: list[Purge] = []
     for commit in commits:
         for organization_id, version in commit.version_checks:
             swap = version_swaps.get((organization_id,))
@@ -108,6 +111,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
                 rows.setdefault(table, []).append(row)
         deleted_organizations.extend(commit.deleted_organizations)
         emptied_wallets.extend(commit.emptied_wallets)
+        purges.extend(commit.purges)
     deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
@@ -127,6 +131,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
         deleted_organizations,
         emptied_wallets,
         [setting_swaps[key] for key in sorted(setting_swaps)],
+        purges,
     )
 
 

@@ -70,6 +70,9 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
+    for purge in batch.purges:
+        statement = sql.purges[purge.table]
+        await connection.execute(statement.sql, *statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             await connection.execute(each, organization_id)

@@ -114,6 +114,9 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             connection.execute(statement.sql, statement.arguments(contents.parameters()))
+    for purge in batch.purges:
+        statement = sql.purges[purge.table]
+        connection.execute(statement.sql, statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             connection.execute(each, (organization_id,))

@@ -15,10 +15,13 @@ import msgspec
 
 from keystead.storage.tables import (
     DELETED_WITH_ORGANIZATION,
+    EXPIRING,
     TABLES,
     TABLES_BY_NAME,
     deletion,
     deletion_of_organization,
+    expired_row,
+    purge,
     row_lock,
     row_swap,
     sqlite_insert,
@@ -55,7 +58,8 @@ class Pages(msgspec.Struct, frozen=True):
 
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`."""
+    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
+    `expired_rows` are by table."""
 
     version: Statement
     versions: Statement
@@ -89,7 +93,9 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: Statement
     one_time_code: Statement
     code_count: Statement
+    used_token: Statement
     due_messages: Statement
+    expired_rows: dict[str, Statement]
     email_events: Pages
 
 
@@ -109,13 +115,15 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
 
     `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
     of an organization but its records and its activities; each statement takes the organization's id.
-    `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
+    `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`. `purges` delete
+    expired rows, by table: `write_set.Purge`.
     """
 
     reads: Reads
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
     empty_wallet: tuple[Statement, ...]
+    purges: dict[str, Statement]
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
@@ -153,10 +161,11 @@ def sqlite_statements() -> SqliteStatements:
     """Raises ValueError if a statement is missing, or one is there that nothing uses."""
     named = _Named("sqlite")
     statements = SqliteStatements(
-        reads=_reads(named),
+        reads=_reads(named, "sqlite"),
         deletions=_deletions("sqlite"),
         delete_organization=_delete_organization(named, "sqlite"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges("sqlite"),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
@@ -173,10 +182,11 @@ def postgres_statements() -> PostgresStatements:
     """Raises ValueError if a statement is missing, or one is there that nothing uses."""
     named = _Named("postgresql")
     statements = PostgresStatements(
-        reads=_reads(named),
+        reads=_reads(named, "postgresql"),
         deletions=_deletions("postgresql"),
         delete_organization=_delete_organization(named, "postgresql"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges("postgresql"),
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
@@ -236,14 +246,21 @@ def compiled(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _Named) -> Reads:
-    values: dict[str, Statement | Pages] = {}
+def _reads(named: _Named, dialect: Dialect) -> Reads:
+    values: dict[str, Statement | Pages | dict[str, Statement]] = {}
     for name, kind in get_type_hints(Reads).items():
-        if kind is Pages:
+        if name == "expired_rows":
+            values[name] = {table.name: compiled(expired_row(table), dialect) for table in EXPIRING}
+        elif kind is Pages:
             values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
         else:
             values[name] = named.take(name)
     return msgspec.convert(values, Reads)
+
+
+def _purges(dialect: Dialect) -> dict[str, Statement]:
+    skips_locked = dialect == "postgresql"
+    return {table.name: compiled(purge(table, skips_locked=skips_locked), dialect) for table in EXPIRING}
 
 
 def _deletions(dialect: Dialect) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from keystead.organizations.attached_rows import AttachedTable
+from keystead.organizations.attached_rows import EXPIRY, AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
 
 
@@ -39,6 +39,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     if_present: IfPresent
     is_merged: bool = False
     has_revision: bool = False
+    expires: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +64,7 @@ def _attached(table: AttachedTable) -> Table:
         if_present=IfPresent.SKIP if table.has_revision else if_present,
         is_merged=not table.has_revision,
         has_revision=table.has_revision,
+        expires=table.expires,
     )
 
 
@@ -155,6 +157,9 @@ TABLES = (
 
 TABLES_BY_NAME = {table.name: table for table in TABLES}
 
+EXPIRING = tuple(table for table in TABLES if table.expires)
+"""Tables whose rows are purged once they have expired."""
+
 DELETED_WITH_ORGANIZATION = (*[table.name for table in ATTACHED_TABLES], "lookup")
 """Tables whose rows are deleted with their organization; its records and its activities stay."""
 
@@ -213,6 +218,21 @@ def row_lock(table: Table) -> str:
     key = ", ".join(table.key)
     wanted = " AND ".join(f"{name} = ANY(:{name}s)" for name in table.key)
     return f"SELECT {key}, revision FROM {table.name} WHERE {wanted} ORDER BY {key} FOR UPDATE"  # noqa: S608
+
+
+def expired_row(table: Table) -> str:
+    """Whether the table has a row that expired before a moment. Parameter: `before_ms`."""
+    return f"SELECT 1 FROM {table.name} WHERE {EXPIRY} < :before_ms LIMIT 1"  # noqa: S608
+
+
+def purge(table: Table, *, skips_locked: bool) -> str:
+    """Deletes the rows that expired first, some at a time. Parameters: `before_ms`, `limit`.
+
+    `skips_locked`: it leaves rows alone that another transaction has locked, and so waits for none.
+    """
+    key, lock = ", ".join(table.key), " FOR UPDATE SKIP LOCKED" if skips_locked else ""
+    expired = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
+    return f"DELETE FROM {table.name} WHERE ({key}) IN ({expired})"  # noqa: S608
 
 
 def deletion(table: Table) -> str:

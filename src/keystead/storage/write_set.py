@@ -144,6 +144,17 @@ class WalletContents(msgspec.Struct, frozen=True):
         return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
 
 
+class Purge(msgspec.Struct, frozen=True):
+    """At most `limit` rows of a table that expired before a moment, in milliseconds since the epoch: deleted."""
+
+    table: str
+    before_ms: int
+    limit: int
+
+    def parameters(self) -> dict[str, int]:
+        return {"before_ms": self.before_ms, "limit": self.limit}
+
+
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
@@ -162,3 +173,4 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
     setting_swap: SettingSwap | None = None
+    purges: list[Purge] = []
