@@ -177,7 +177,7 @@ def _panel(picture: Picture, top: float, lines: Sequence[Line]) -> None:
 
 def _round_up(value: float) -> float:
     """To the next 1, 2, 2.5, 4, 5 or 8 times a power of ten, so that half of it is a short number, too."""
-    unit = 10 ** math.floor(math.log10(value))
+    unit = math.pow(10, math.floor(math.log10(value)))
     return unit * next(step for step in (1, 2, 2.5, 4, 5, 8, 10) if step * unit >= value)
 
 
