@@ -13,7 +13,8 @@ from keystead.stamps.signing import ApiKeyStamper
 
 def development_banner(
     credentials: Credentials,
-    data: Path,
+    data: Path | None,
+    credentials_file: Path | None,
     addresses: Sequence[str],
     signer: BundleSigner,
     auth_proxy_id: str,
@@ -21,7 +22,11 @@ def development_banner(
     *,
     seeded: bool,
 ) -> str:
-    """The banner. `console_url` is a link that works once. The curl line stays valid: a query carries no time."""
+    """The banner. `data`: the folder, None where everything is in memory. `credentials_file`: where the keys are.
+    `console_url` is a link that works once.
+
+    Its curl line stays valid: a query carries no time.
+    """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
@@ -42,7 +47,8 @@ Keystead {credentials.base_url}
   (composite)   {signer.composite_public_key}
   auth proxy    {auth_proxy_id}
                 {credentials.base_url}/auth-proxy
-  data          {data} (credentials in {data / "credentials.json"})
+  data          {data or "in memory, gone when the server ends"}
+  credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
 
   WARNING  {warning}
 

@@ -21,7 +21,7 @@ from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import bootstrap
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
-from keystead.server.settings import Settings
+from keystead.server.settings import LogFormat, Settings
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -36,6 +36,7 @@ class DevelopmentFolder:
         self._path = path
         self._master_key = path / "master.key"
         self._credentials = path / "credentials.json"
+        self._starts = path / "starts"
         self._database = path / "keystead.db"
         self._database_url = f"sqlite:///{self._database}"
 
@@ -60,7 +61,14 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(self, *, oidc_keys_file: str = "", oidc_issuers: str = "", log_requests: bool = True) -> Settings:
+    def settings(
+        self,
+        *,
+        oidc_keys_file: str = "",
+        oidc_issuers: str = "",
+        log_requests: bool = True,
+        log_format: LogFormat = "json",
+    ) -> Settings:
         return Settings(
             database_url=self._database_url,
             mode="dev",
@@ -68,6 +76,7 @@ class DevelopmentFolder:
             oidc_keys_file=oidc_keys_file,
             oidc_issuers=oidc_issuers,
             log_requests=log_requests,
+            log_format=log_format,
         )
 
     def prepare(self, seed: str) -> Credentials:
@@ -87,6 +96,14 @@ class DevelopmentFolder:
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:
             raise Failure(f"the data folder {self._path} was made without this seed: choose another with --data")
         return credentials
+
+    def source(self, seed: str) -> KeySource:
+        """What this start of the server takes identifiers and keys from. `seed`: "" for none."""
+        if not seed:
+            return random_source()
+        starts = int(self._starts.read_text()) + 1 if self._starts.exists() else 1
+        self._starts.write_text(f"{starts}\n")
+        return seeded_source(seed, starts)
 
     def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
         """Write the same credentials for another address, and return them."""

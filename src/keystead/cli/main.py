@@ -17,6 +17,7 @@ from keystead.cli.failure import Failure
 
 COMMANDS = {
     "dev": "development:dev",
+    "env": "environment:env",
     "init": "installation:init",
     "migrate": "migrating:migrate_database",
     "serve": "serving:serve",

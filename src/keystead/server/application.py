@@ -45,6 +45,7 @@ from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import log_policy_warnings, makes_policies
+from keystead.server.pretty_logs import line_writer
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
 
@@ -66,7 +67,7 @@ class Application:
     def __init__(self, service: Service, console_link: ConsoleLink | None = None) -> None:
         self._settings = settings = service.settings
         self._service = service
-        self._log = RequestLog()
+        self._log = RequestLog(line_writer(settings.log_format))
         self._database = DatabaseLog()
         self._rate_limit = RateLimit(settings.rate_limit)
         self._failures = FailureLimit(settings.failures_per_address)
@@ -78,6 +79,7 @@ class Application:
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
+            "/": service.front_page,
             "/healthz": service.healthz,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
