@@ -44,8 +44,8 @@ def rotate(
     """Seal everything again under a new master key, while servers with both keys run.
 
     Restart every server with both keys first. Can be stopped and run again.
-    keep_memory_private()
     """
+    keep_memory_private()
     pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
     try:
         old, new = (open_master_key(parse_source(place, pin)) for place in (master_key_file, new_master_key_file))
