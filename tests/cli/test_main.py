@@ -46,7 +46,10 @@ def test_help(command: tuple[str, ...], option: str, terminal: Terminal, monkeyp
     printed = terminal.run(*command, option)
     assert (printed.code, printed.err) == (0, "")
     assert printed.out.startswith(f"Usage: {' '.join(('keystead', *command))} ")
-    assert "╭" not in printed.out  # one style: plain text
+    # One style: plain text, arguments in capitals.
+    assert "╭" not in printed.out
+    arguments = printed.out.splitlines()[0].partition("[OPTIONS]")[2]
+    assert arguments == arguments.upper()
     assert max(map(len, printed.out.splitlines())) <= COLUMNS
 
 
@@ -93,7 +96,7 @@ def test_version(terminal: Terminal) -> None:
             ["request", "submit/create_walet"],
             "unknown operation submit/create_walet: did you mean submit/create_wallet?",
         ),
-        (["request", "list_wallets"], "a path is like query/list_wallets or submit/create_wallet"),
+        (["request", "list_wallets"], "expected a path such as query/list_wallets or submit/create_wallet"),
         (["completion", "csh"], "'csh'"),
     ],
 )

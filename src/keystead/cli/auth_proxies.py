@@ -74,7 +74,7 @@ def create(
 
 @app.command("update")
 def update(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")],
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
     origin: Origins = None,
     method: Methods = None,
     app_name: Name = "",
@@ -114,7 +114,8 @@ def list_proxies(credentials: CredentialsFile = None, as_json: AsJson = False) -
 
 @app.command("delete")
 def delete(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")], credentials: CredentialsFile = None
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
+    credentials: CredentialsFile = None,
 ) -> None:
     """End an authentication proxy, with its user and its policy."""
     with calling(credentials) as client:

@@ -21,7 +21,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the completion of a shell.
 
     bash: add `source <(keystead completion bash)` to ~/.bashrc. zsh: `keystead completion zsh > FOLDER/_keystead`,

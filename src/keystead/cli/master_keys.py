@@ -25,7 +25,9 @@ from keystead.storage.open import open_store
 
 
 def new_master(
-    place: Annotated[str, typer.Argument(help="A file, made readable by its owner only; or a PKCS#11 URI.")],
+    place: Annotated[
+        str, typer.Argument(metavar="PLACE", help="A file, made readable by its owner only; or a PKCS#11 URI.")
+    ],
 ) -> None:
     """Create a master key, in a file or in a token."""
     keep_memory_private()

@@ -60,7 +60,9 @@ app.command("lint")(lint)
 
 @app.command("explain")
 def explain(
-    activity_id: Annotated[str, typer.Argument(help="Of an activity, or of a submission that was denied.")],
+    activity_id: Annotated[
+        str, typer.Argument(metavar="ACTIVITY_ID", help="Of an activity, or of a submission that was denied.")
+    ],
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:

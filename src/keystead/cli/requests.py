@@ -39,8 +39,12 @@ def calling(credentials: Path | None) -> Iterator[Client]:
 
 
 def request(
-    path: Annotated[str, typer.Argument(help="Such as query/list_wallets or submit/create_wallet.")],
-    body: Annotated[str, typer.Argument(help="JSON: a query's fields, or a submission's parameters.")] = "{}",
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Such as query/list_wallets or submit/create_wallet.")
+    ],
+    body: Annotated[
+        str, typer.Argument(metavar="BODY", help="JSON: a query's fields, or a submission's parameters.")
+    ] = "{}",
     credentials: CredentialsFile = None,
     curl: Annotated[bool, typer.Option("--curl", help="Print a curl line instead of sending.")] = False,
 ) -> None:
