@@ -17,7 +17,7 @@ from bench.report import HEADER, row, verdicts, write_json
 from bench.run import Plan, run
 from bench.yardstick import openssl_version
 
-CROWD = 100_000
+ORGANIZATIONS = 100_000
 
 FEW_PEOPLE = 200
 """Sub-organizations of people in a quick run."""
@@ -59,7 +59,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
         cases=[CASES[name] for name in asked.only or CASES if name in CASES],
         person_cases=[case for name, case in PERSON_CASES.items() if name in (asked.only or PERSON_CASES)],
         worker_counts=[1] if quick else [1, cores],
-        crowd=0 if quick else asked.organizations,
+        organizations=0 if quick else asked.organizations,
         people=FEW_PEOPLE if quick else asked.organizations or FEW_PEOPLE,
         contention=asked.only is None or CONTENTION in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--organizations",
         type=int,
-        default=CROWD,
+        default=ORGANIZATIONS,
         help="how many the second database has, and how many people log in; 0: no second database, few people",
     )
     parser.add_argument("--json", type=Path, help="a file to write the figures to")

@@ -2,7 +2,7 @@
 
 Here: their rows, written straight to the database, since making a hundred thousand through the API would take
 hours; what they ask for. All wallets have the same mnemonic, sealed for each: nothing that the server keeps of one
-helps another. Not here: organizations without a parent (`crowd`).
+helps another. Not here: organizations without a parent (`many_organizations`).
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _SharedWallet(NamedTuple):
     account: DerivedAccount
 
 
-def settle_people(installation: Installation, parent_id: str, count: int) -> Sequence[Person]:
+def write_people(installation: Installation, parent_id: str, count: int) -> Sequence[Person]:
     """Write so many people's sub-organizations of this parent to the installation's database."""
     wallet = _shared_wallet()
     people = [

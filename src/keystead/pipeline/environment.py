@@ -1,4 +1,4 @@
-"""What the steps of the pipeline use of this process. Not here: the steps."""
+"""The services and settings of this process that the steps of the pipeline use. Not here: the steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keystead.pipeline.store import Store
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `approvals_last_ms`: approvals older than this must be given again.
+    `approvals_last_ms`: how long an approval counts.
     """
 
     limits: Limits
@@ -32,7 +32,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID, later ones in the order of their text."""
+    """`new_id` makes a new UUID. UUIDs made later are greater as text."""
 
     store: Store
     signer: Signer

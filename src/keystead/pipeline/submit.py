@@ -1,6 +1,6 @@
-"""A new submission: load context, authorize, execute; and what is to be committed for it.
+"""The decision on a new submission: load context, authorize, execute, build the commit.
 
-Not here: its place in the queue and the commit itself (`lifecycle`), the steps.
+Not here: the queue and the write (`lifecycle`), the steps themselves.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ async def decide_submission(
 ) -> Decided:
     """What to commit for a new submission, decided on this version of the organization.
 
-    A denied submission leaves its evaluation. `authority`: the organization of the caller, whose policies decide;
-    the parent, where its user submits to a sub-organization. `computed`: by an earlier attempt at it. Raises
-    ServiceError if refused with nothing to commit.
+    For a denied submission, only its evaluation is committed. `authority`: the caller's organization, whose
+    policies decide. It is the parent if a user of the parent submits to a sub-organization. `computed`: the
+    outcome of an earlier attempt. Raises ServiceError for a refusal with nothing to commit.
     """
     case = await case_of_submission(submission, caller, organization, authority, environment, now_ms)
     decision = authorization.authorize_activity(case, authority, environment.rules.authorization)
@@ -66,8 +66,8 @@ async def decide_submission(
         return Decided(commit, refusal=denied(decision, case.activity_type, activity_id))
     if is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
         raise PermissionDenied(
-            f"{case.activity_type} by a user of the parent organization waits for nobody's approval or proof: a "
-            "policy of the parent must allow it to this user alone"
+            f"{case.activity_type} by a user of the parent organization cannot wait for approvals or proofs; write "
+            "a policy of the parent that allows it with this user's approval alone"
         )
     activity = Activity(
         id=activity_id,
@@ -100,9 +100,9 @@ async def decide_submission(
 async def _check_no_mfa_is_avoided(
     outcome: Outcome[Wire], case: Case, organization: Organization, environment: Environment
 ) -> None:
-    """Raise PermissionDenied if an MFA policy of a user whom the outcome changes applies to the activity.
+    """Raise PermissionDenied if the outcome changes a user to whom an MFA policy for this activity applies.
 
-    The parent's user cannot give that user's proofs, and a session would be one without them.
+    The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
     """
     changed = [change.record for change in outcome.changes if isinstance(change, Put)]
     users = [organization.users[one.user_id] for one in changed if isinstance(one, User)]

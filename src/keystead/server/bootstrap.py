@@ -2,9 +2,8 @@
 
 Here: the records, written in one transaction. Not here: the commands that call this (`cli`).
 
-This does not go through the pipeline: there is no organization yet whose users could submit it, no policy to
-authorize it, and no caller other than the operator who holds the database and the master key. It leaves no
-activity.
+Bootstrap does not use the pipeline: no organization exists whose user could submit it, and no policy that could
+authorize it. Its caller is the operator, who has the database and the master key. It leaves no activity.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ async def bootstrap(
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
     Mode "dev" adds the wallet "Development" and an authentication proxy that pages of any origin may call.
-    `entropy(n)` gives n bytes and is the source of the server's own keys;
-    a seeded development server passes its own. Raises InvalidRequest for a malformed name, e-mail address or key.
+    `entropy(n)` returns n random bytes for the server's own keys; a development server with a seed passes its own.
+    Raises InvalidRequest for a malformed name, e-mail address or key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
     now = Timestamp.from_ms(now_ms)
