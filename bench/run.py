@@ -33,8 +33,8 @@ FEW = 1_000
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. `organizations`: how many the second database has besides the first one; 0: no second
-    database. `people`: how many sub-organizations the database of `person_cases` has. `pace_of_all` is for all cores.
-    `contention`: whether several servers are measured over PostgreSQL."""
+    database. `people`: how many sub-organizations the database of `person_cases` has. `pace_of_all` is for all
+    cores. `contention`: whether several servers are measured over PostgreSQL."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
