@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from keystead.storage.statements import Pages, Reads, Statement, postgres_statements, sqlite_statements
-from keystead.storage.tables import TABLES_BY_NAME
+from keystead.storage.tables import TABLES
 from tests.storage.conftest import MakeDatabase
 
 ROWS = 20_000
@@ -88,7 +88,7 @@ async def _fill(connection: Any, table: str) -> None:
     examples = {str: "'v' || number", int: "number", bytes: "''::bytea", bool: "false"}
     columns = [
         "'public_key'" if name == "kind" else "'parent'" if name == "parent_id" else examples[type_]
-        for name, type_ in TABLES_BY_NAME[table].columns
+        for name, type_ in next(one for one in TABLES if one.name == table).columns
     ]
     rows = f"SELECT {', '.join(columns)} FROM generate_series(1, {ROWS}) AS number"
     await connection.execute(f"INSERT INTO {table} {rows}")
