@@ -18,8 +18,9 @@ PATH = "/dev/v1/outbox"
 _LOCAL_NAMES = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
-def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
-    """The messages as JSON, oldest first: {"messages": [{"sentAtMs", "message"}]}. Raises PermissionDenied.
+async def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
+    """The messages as JSON, oldest first: {"messages": [{"sentAtMs", "message"}]}. Raises PermissionDenied, and
+    Unavailable while the database or the signer does not answer.
 
     A page in this machine's browser is refused too: the messages hold codes.
     """
@@ -30,7 +31,7 @@ def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
         raise PermissionDenied(
             f"{PATH} is answered to programs on this machine only, at http://localhost:PORT{PATH}"
         )
-    return msgspec.json.encode({"messages": kept.all()})
+    return msgspec.json.encode({"messages": await kept.all()})
 
 
 def _is_loopback(address: str) -> bool:

@@ -153,6 +153,15 @@ class DatabaseStore(DatabaseReads):
         taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
         return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
 
+    async def finished_messages(self, limit: int) -> list[tuple[str, str]]:
+        """The newest messages of all organizations that are done with: the ids of organization and message."""
+        found = await self._select(self._reads.finished_messages, limit=limit)
+        return [(organization_id, message_id) for organization_id, message_id in found]
+
+    async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
+        found = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
+        return rows.outgoing_message_from(found[0]) if found else None
+
     async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
         """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
         return await self._write_rows(after.organization_id, *filter(None, (after, event)))
