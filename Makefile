@@ -18,7 +18,7 @@ FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizati
 	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: help run install check test fuzz bench lock generate
+.PHONY: help run install check test fuzz bench lock generate vendor
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
@@ -28,6 +28,7 @@ help:
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
 	@echo "make bench     measure the server on this machine"
 	@echo "make generate  write anew what is made from the code: client methods, docs/coverage.md, docs/configuration.md"
+	@echo "make vendor    write the console's copies of npm packages anew, after a change of $(BROWSER)/package.json"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
 run: install
@@ -72,6 +73,9 @@ generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
 	@$(BIN)/python -m keystead.server.configuration
+
+vendor: $(BROWSER)/node_modules/.package-lock.json
+	@$(BIN)/node $(BROWSER)/console/vendor.mjs
 
 lock: $(BIN)/uv
 	$(UV_COMPILE) --output-file requirements.lock pyproject.toml

@@ -17,16 +17,20 @@ def development_banner(
     addresses: Sequence[str],
     signer: BundleSigner,
     auth_proxy_id: str,
+    console_url: str,
     *,
     seeded: bool,
 ) -> str:
-    """The banner. Its curl line stays valid: a query carries no time."""
+    """The banner. `console_url` is a link that works once. The curl line stays valid: a query carries no time."""
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
     wallet = "\n                ".join(addresses) or "none"
     return f"""
 Keystead {credentials.base_url}
+
+  console       {console_url}
+                opens in your browser, logged in; this link works once
 
   organization  {credentials.organization_id}
   user          {credentials.user_id}

@@ -18,6 +18,7 @@ from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.pipeline.store import Page
 from keystead.server import logs
+from keystead.server.console_link import ConsoleLink
 from keystead.server.listening import AddressInUse, bind
 from keystead.server.opening import NotReady
 from keystead.server.run import serve_here
@@ -69,15 +70,19 @@ def dev(
         logs.configure("warning")
         settings = folder.settings(oidc_keys_file=oidc_keys_file, oidc_issuers=oidc_issuers, log_requests=not quiet)
 
+        console_link = ConsoleLink(credentials)
+
         async def show_banner(service: Service) -> None:
             addresses = await _first_addresses(service, credentials.organization_id)
             signer = await service.signer.bundle_signer()
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
-            banner = development_banner(credentials, data, addresses, signer, proxy_id, seeded=bool(seed))
+            banner = development_banner(
+                credentials, data, addresses, signer, proxy_id, console_link.url(base_url), seeded=bool(seed)
+            )
             print(banner, flush=True)
 
         try:
-            serve_here(settings, sockets, when_open=show_banner)
+            serve_here(settings, sockets, when_open=show_banner, console_link=console_link)
         except NotReady as refused:
             raise Failure(str(refused)) from None
 

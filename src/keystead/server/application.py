@@ -34,6 +34,9 @@ from keystead.pipeline.requests import Submission, read_submission
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove, reader, submitter
+from keystead.server.console_files import ConsoleAnswers
+from keystead.server.console_link import PATH as CONSOLE_LOGIN
+from keystead.server.console_link import ConsoleLink
 from keystead.server.cors import CorsPolicy
 from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development_outbox import outbox_answer
@@ -56,9 +59,12 @@ LARGE_ANSWER: Final = 200
 
 
 class Application:
-    """Answers requests. `service` may be not yet open: then only /healthz answers 200."""
+    """Answers requests. `service` may be not yet open: then only /healthz answers 200.
 
-    def __init__(self, service: Service) -> None:
+    `console_link`: what logs the console in without a credential, in a development server.
+    """
+
+    def __init__(self, service: Service, console_link: ConsoleLink | None = None) -> None:
         self._settings = settings = service.settings
         self._service = service
         self._log = RequestLog()
@@ -68,6 +74,8 @@ class Application:
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
         self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests)
+        self._console = ConsoleAnswers(is_development=settings.mode == "dev") if settings.console else None
+        self._console_link = console_link
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
@@ -80,8 +88,10 @@ class Application:
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request, whatever comes of it. Raises nothing but CancelledError."""
-        started_s = time.perf_counter()
         path = _one_slash(request.path)
+        if self._console is not None and request.refusal is None and self._console.has(path):
+            return self._console.answer(path, request)
+        started_s = time.perf_counter()
         line = RequestLine(
             time=rfc3339(self._service.clock.now_ms()),
             request_id=str(uuid_utils.uuid4()),
@@ -221,6 +231,10 @@ class Application:
     async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
+        if path == CONSOLE_LOGIN and self._console_link is not None:
+            if request.method != "POST":
+                raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
+            return self._console_link.answer(request, self._service.clock.now_ms())
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:

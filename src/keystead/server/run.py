@@ -17,6 +17,7 @@ import uvloop
 from keystead.server.application import Application
 from keystead.server.connection import Answer, HttpConnection
 from keystead.server.connections import ConnectionLimits, Connections
+from keystead.server.console_link import ConsoleLink
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
 from keystead.server.opening import open_checked
@@ -38,8 +39,10 @@ def serve_here(
     *,
     connector: socket.socket | None = None,
     when_open: Callable[[Service], Awaitable[None]] | None = None,
+    console_link: ConsoleLink | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT. `connector`: as Service takes it.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: as Service takes it; `console_link`: as
+    Application does.
 
     `when_open` is called before the first request is answered. Raises NotReady, SettingsError.
     """
@@ -52,7 +55,7 @@ def serve_here(
         try:
             if when_open is not None:
                 await when_open(service)
-            answer = Application(service).answer
+            answer = Application(service, console_link).answer
             await serve(answer, limits, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
         finally:
             await service.close()

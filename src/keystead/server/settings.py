@@ -59,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: Annotated[
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
+    console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
     ] = "info"

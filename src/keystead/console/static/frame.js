@@ -1,0 +1,57 @@
+// The frame around every screen: navigation, who is logged in, theme, log out.
+import { html, useEffect, useState } from "./vendor/preact.js";
+import { Icon } from "./parts/icons.js";
+import { place, to } from "./router.js";
+import { current, logOut } from "./session/session.js";
+import { switchTheme, theme } from "./theme.js";
+import { useRepeated } from "./parts/loaded.js";
+import { loadWaiting, waitingForMe } from "./api/waiting.js";
+
+const EVERY_MS = 3000;
+
+/** @type {[string, string, import("./parts/icons.js").IconName][]} */
+const RECORDS = [
+  ["users", "Users", "user"],
+];
+
+/** @param {{children?: any}} properties */
+export function Frame({ children }) {
+  const [isOpen, setOpen] = useState(false);
+  const { path, parts } = place.value;
+  useEffect(() => setOpen(false), [path]);
+  const look = () => void loadWaiting().catch(() => undefined); // the next look may succeed
+  useEffect(look, []);
+  useRepeated(look, EVERY_MS, []);
+  const { userId, userName, organizationName } = current();
+  const link = (/** @type {string} */ name, /** @type {string} */ title, /** @type {import("./parts/icons.js").IconName} */ icon, count = 0) =>
+    html`<a href=${to([name])} aria-current=${(parts[0] ?? "activities") === name ? "page" : undefined}>
+      <${Icon} name=${icon} />${title}${count ? html`<span class="count" aria-label=${`${count} wait for you`}>${count}</span>` : null}</a>`;
+  return html`<div class="frame">
+    <header class=${`side ${isOpen ? "open" : ""}`}>
+      <a class="skip" href=${location.hash || "#/"} onClick=${(/** @type {Event} */ event) => {
+      event.preventDefault();
+      document.getElementById("main")?.focus();
+    }}>Skip to the content</a>
+      <div class="bar">
+        <a class="brand" href="#/activities"><img src="icon.svg" alt="" />Keystead</a>
+        <button type="button" class="button plain icon-only menu-button" aria-expanded=${isOpen} aria-label="Menu" onClick=${() => setOpen(!isOpen)}>
+          <${Icon} name="menu" /></button>
+      </div>
+      <nav aria-label="Console">
+        ${link("activities", "Activities", "activity", waitingForMe.value)}
+        <div class="group">Records</div>
+        ${RECORDS.map(([name, title, icon]) => link(name, title, icon))}
+      </nav>
+      <div class="account">
+        <a class="who" href=${to(["users", userId])}><span class="avatar" aria-hidden="true">${[...userName][0]?.toUpperCase()}</span>
+          <span><b>${userName}</b><span class="small muted">${organizationName}</span></span></a>
+        <div class="tools">
+          <button type="button" class="button plain tiny" onClick=${switchTheme}>
+            <${Icon} name=${theme.value === "dark" ? "sun" : "moon"} />${theme.value === "dark" ? "Light" : "Dark"}</button>
+          <button type="button" class="button plain tiny" onClick=${() => logOut()}><${Icon} name="logout" />Log out</button>
+        </div>
+      </div>
+    </header>
+    <main id="main" class="main" tabindex="-1"><div class="page">${children}</div></main>
+  </div>`;
+}

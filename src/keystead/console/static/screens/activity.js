@@ -1,0 +1,95 @@
+// One activity: what it asks, who asked, the votes, what the policies said; and the person's own vote.
+import { html, useEffect, useMemo } from "../vendor/preact.js";
+import { query } from "../api/calls.js";
+import { names } from "../api/directory.js";
+import { askedBy, intentOf, titleOf } from "../api/summary.js";
+import { waiting } from "../api/waiting.js";
+import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
+import { Notice } from "../parts/notice.js";
+import { Card, Copy, Facts, Heading, Status, Time } from "../parts/texts.js";
+import { Value } from "../parts/values.js";
+import { to } from "../router.js";
+import { WAITING, counted, msOf, typeInWords } from "../words.js";
+import { DecisionCard } from "./decision.js";
+import { VoteCard } from "./vote.js";
+
+const EVERY_MS = 3000;
+
+/** @param {{id: string}} properties */
+export function ActivityScreen({ id }) {
+  const activity = useLoaded(async () => (await query("get_activity", { activityId: id })).activity, [id]);
+  const directory = useLoaded(names, [id]);
+  const isOpen = WAITING.includes(activity.value?.status);
+  useRepeated(() => isOpen && activity.reload(), EVERY_MS, [isOpen, id]);
+  useEffect(() => {
+    document.title = activity.value ? `${titleOf(activity.value)} – Keystead` : "Keystead";
+    return () => void (document.title = "Keystead");
+  }, [activity.value]);
+  return html`<${Loaded} of=${activity}>${(/** @type {any} */ loaded) => html`
+    <${ActivityPage} activity=${loaded} names=${directory.value ?? new Map()} reload=${activity.reload} />`}<//>`;
+}
+
+/** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>, reload: () => Promise<void>}} properties */
+function ActivityPage({ activity, names, reload }) {
+  const asker = askedBy(activity);
+  const created = msOf(activity.createdAt);
+  return html`
+    <${Heading} title=${titleOf(activity)} crumbs=${html`<a href="#/activities">Activities</a>`}
+      note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a> asked ` : "Asked "}<${Time} ms=${created} />`}>
+      <${Status} status=${activity.status} />
+    <//>
+    <${Alike} activity=${activity} />
+    ${activity.failure ? html`<${Notice} kind="bad">${activity.failure.message}<//>` : null}
+    <div class="columns">
+      <div class="stack">
+        <${Card} title="What it asks"><${Intent} activity=${activity} names=${names} /><//>
+        ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${Object.values(activity.result)[0]} names=${names} /><//>` : null}
+        <${DecisionCard} activity=${activity} names=${names} />
+      </div>
+      <div class="stack">
+        <${VoteCard} activity=${activity} reload=${reload} />
+        <${Votes} votes=${activity.votes} />
+        <${Card} title="Details"><${Facts} facts=${[
+          ["Type", html`<span title=${activity.type}>${typeInWords(activity.type)}</span>`],
+          ["Id", html`<${Copy} text=${activity.id} />`],
+          ["Fingerprint", html`<${Copy} text=${activity.fingerprint} short label="fingerprint" />`],
+          ["Created", html`<${Time} ms=${created} />`],
+          ["Last change", html`<${Time} ms=${msOf(activity.updatedAt)} />`],
+        ]} /><//>
+      </div>
+    </div>`;
+}
+
+/** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
+function Intent({ activity, names }) {
+  const intent = intentOf(activity);
+  return Object.keys(intent).length ? html`<${Value} value=${intent} names=${names} />` : html`<p class="muted">It has no parameters.</p>`;
+}
+
+/** Two that ask the same at different times may be one mistake. @param {{activity: any}} properties */
+function Alike({ activity }) {
+  const asked = JSON.stringify([activity.type, activity.intent]);
+  const others = (waiting.value ?? []).filter((other) => other.id !== activity.id && JSON.stringify([other.type, other.intent]) === asked);
+  if (!others.length || !WAITING.includes(activity.status)) return null;
+  return html`<${Notice} kind="warn">${counted(others.length, "other activity that waits asks", "other activities that wait ask")} for exactly the same; only the time differs:
+    ${" "}${others.slice(0, 3).map((other, index) => html`${index ? ", " : ""}<a href=${to(["activities", other.id])}>asked <${Time} ms=${msOf(other.createdAt)} /></a>`)}.
+    If both are approved, it happens twice.<//>`;
+}
+
+/** @param {{votes: any[]}} properties */
+function Votes({ votes }) {
+  const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
+  return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
+    <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
+      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected" : index === 0 ? "asked, which approves" : "approved"} ${credentialOf(vote)}</span></span>
+    <span class="muted small"><${Time} ms=${msOf(vote.createdAt)} /></span></li>`)}</ul><//>`;
+}
+
+/** With what the vote was stamped, by the name that it has now. @param {any} vote */
+function credentialOf(vote) {
+  const passkey = vote.user.authenticators.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
+  if (passkey) return `with the passkey “${passkey.authenticatorName}”`;
+  const key = vote.user.apiKeys.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
+  if (key) return `with the key “${key.apiKeyName}”`;
+  return vote.scheme.includes("WEBAUTHN") ? "with a passkey" : "with an API key";
+}

@@ -1,0 +1,121 @@
+// Users: all of them, and one with its credentials.
+import { html, useState } from "../vendor/preact.js";
+import { listed, query, submit } from "../api/calls.js";
+import { Icon } from "../parts/icons.js";
+import { Loaded, useLoaded } from "../parts/loaded.js";
+import { Notice, messageOf, tell } from "../parts/notice.js";
+import { SearchedTable, Table } from "../parts/table.js";
+import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
+import { place, to } from "../router.js";
+import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
+import { current } from "../session/session.js";
+import { counted, msOf, statusInWords, valueInWords } from "../words.js";
+
+export function UsersScreen() {
+  const [, id] = place.value.parts;
+  return id ? html`<${UserPage} key=${id} id=${id} />` : html`<${UserList} />`;
+}
+
+function UserList() {
+  const loaded = useLoaded(async () => {
+    const [{ users }, { configs }, { userTags }] = await Promise.all([
+      listed("list_users"), query("get_organization_configs"), listed("list_user_tags")]);
+    return { users, quorum: configs.quorum, tags: new Map(userTags.map((/** @type {any} */ tag) => [tag.tagId, tag.tagName])) };
+  }, []);
+  return html`<${Heading} title="Users" note="People and programs that may act in this organization." />
+    <${Loaded} of=${loaded}>${(/** @type {any} */ { users, quorum, tags }) => html`<${SearchedTable} title="Users" caption="Users" rows=${users}
+      idOf=${(/** @type {any} */ user) => user.userId} href=${(/** @type {any} */ user) => to(["users", user.userId])}
+      textOf=${(/** @type {any} */ user) => `${user.userName} ${user.userEmail ?? ""} ${user.userId} ${user.userTags.map((/** @type {string} */ id) => tags.get(id)).join(" ")}`}
+      empty=${html`<${Empty} title="No users" />`}
+      columns=${[
+        { title: "Name", cell: (/** @type {any} */ user) => user.userName },
+        { title: "E-mail", cell: (/** @type {any} */ user) => user.userEmail ?? "" },
+        { title: "Role", cell: (/** @type {any} */ user) => (quorum.userIds.includes(user.userId) ? html`<${Badge} kind="accent">Root quorum<//>` : "") },
+        { title: "Tags", cell: (/** @type {any} */ user) => html`<span class="row">${user.userTags.map((/** @type {string} */ id) => html`<${Badge}>${tags.get(id) ?? id}<//>`)}</span>` },
+        { title: "Credentials", cell: credentialsInWords },
+      ]} />`}<//>`;
+}
+
+/** @param {any} user */
+function credentialsInWords(user) {
+  const parts = [[user.authenticators.length, "passkey"], [user.apiKeys.length, "API key"], [user.oauthProviders.length, "OAuth provider"]];
+  return parts.filter(([count]) => count).map(([count, what]) => counted(Number(count), String(what))).join(", ") || "none";
+}
+
+/** @param {{id: string}} properties */
+function UserPage({ id }) {
+  const user = useLoaded(async () => (await query("get_user", { userId: id })).user, [id]);
+  return html`<${Loaded} of=${user}>${(/** @type {any} */ loaded) => html`
+    <${Heading} title=${loaded.userName} crumbs=${html`<a href="#/users">Users</a>`} note=${id === current().userId ? "This is you." : ""} />
+    <div class="columns">
+      <div class="stack">
+        <${Passkeys} user=${loaded} reload=${user.reload} />
+        <${ApiKeys} user=${loaded} />
+      </div>
+      <${Card} title="Details"><${Facts} facts=${[
+        ["Id", html`<${Copy} text=${id} />`],
+        ["E-mail", loaded.userEmail],
+        ["Phone number", loaded.userPhoneNumber],
+        ["Created", html`<${Time} ms=${msOf(loaded.createdAt)} />`],
+        ["Changed", html`<${Time} ms=${msOf(loaded.updatedAt)} />`],
+      ]} /><//>
+    </div>`}<//>`;
+}
+
+/** @param {{user: any, reload: () => Promise<void>}} properties */
+function Passkeys({ user, reload }) {
+  const isMe = user.userId === current().userId;
+  return html`<${Card} title="Passkeys" flush actions=${isMe ? html`<${AddPasskey} user=${user} reload=${reload} />` : null}>
+    ${user.authenticators.length ? html`<${Table} caption="Passkeys" rows=${user.authenticators} idOf=${(/** @type {any} */ each) => each.authenticatorId} columns=${[
+      { title: "Name", cell: (/** @type {any} */ each) => each.authenticatorName },
+      { title: "Model", cell: (/** @type {any} */ each) => each.model },
+      { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.authenticatorId} short />`, tight: true },
+      { title: "Added", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
+    ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you log in and approve by touching this device." : "This user has none."}<//>`}
+  <//>`;
+}
+
+/** @param {{user: any, reload: () => Promise<void>}} properties */
+function AddPasskey({ user, reload }) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const add = async () => {
+    setBusy(true);
+    setProblem("");
+    try {
+      const made = await makePasskey(user.userName);
+      const authenticatorName = `Passkey of ${location.hostname} (${user.authenticators.length + 1})`;
+      const activity = await submit("create_authenticators", "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2", {
+        userId: user.userId,
+        authenticators: [{ authenticatorName, ...made }],
+      });
+      tell(activity.status === "ACTIVITY_STATUS_COMPLETED" ? "The passkey was added." : `Adding the passkey: ${statusInWords(activity.status).text.toLowerCase()}.`);
+      await reload();
+    } catch (error) {
+      setProblem(messageOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (!canUsePasskeys()) return html`<span class="small muted">Browsers make passkeys on https and on localhost only.</span>`;
+  return html`<button type="button" class="button" disabled=${isBusy} onClick=${add}><${Icon} name="plus" />Add a passkey</button>
+    ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
+}
+
+/** @param {{user: any}} properties */
+function ApiKeys({ user }) {
+  return html`<${Card} title="API keys" flush>
+    ${user.apiKeys.length ? html`<${Table} caption="API keys" rows=${user.apiKeys} idOf=${(/** @type {any} */ key) => key.apiKeyId} columns=${[
+      { title: "Name", cell: (/** @type {any} */ key) => html`${key.apiKeyName} ${key.credential.publicKey === current().key.publicKey ? html`<${Badge} kind="accent">this browser<//>` : null}` },
+      { title: "Kind", cell: (/** @type {any} */ key) => valueInWords(key.credential.type, "CREDENTIAL_TYPE_") },
+      { title: "Public key", cell: (/** @type {any} */ key) => html`<${Copy} text=${key.credential.publicKey} short />` },
+      { title: "Expires", cell: expiry, tight: true },
+    ]} />` : html`<${Empty} title="No API keys">This user has none.<//>`}
+  <//>`;
+}
+
+/** @param {any} key */
+function expiry(key) {
+  if (key.expirationSeconds === undefined || key.expirationSeconds === null) return "never";
+  return html`<${Time} ms=${msOf(key.createdAt) + Number(key.expirationSeconds) * 1000} />`;
+}

@@ -1,0 +1,113 @@
+// Who is logged in: the one session of this page, how it begins and ends.
+import { signal } from "../vendor/preact.js";
+import { send } from "../api/request.js";
+import { importKey, makeKey, stampByKey } from "./keys.js";
+import { stampByPasskey } from "./passkeys.js";
+import { forgetLogin, storeLogin, storedLogin } from "./stored.js";
+
+const SESSION_SECONDS = 43_200;
+
+/**
+ * @typedef {object} Session
+ * @property {string} organizationId
+ * @property {string} organizationName
+ * @property {string} userId
+ * @property {string} userName
+ * @property {"session" | "api-key"} kind
+ * @property {import("./keys.js").StampingKey} key
+ * @property {number | null} expiresAtMs
+ */
+
+/** `undefined` until it is known whether this browser has a session; `null`: logged out. */
+export const session = signal(/** @type {Session | null | undefined} */ (undefined));
+
+/** Why the last session ended, for the log-in screen. */
+export const ending = signal("");
+
+/** The session. Throws where there is none: screens are shown with one only. @returns {Session} */
+export function current() {
+  if (!session.value) throw new Error("logged out");
+  return session.value;
+}
+
+/** Takes up the session that this browser kept, if the server still knows it. */
+export async function resume() {
+  const stored = await storedLogin().catch(() => undefined);
+  if (!stored) {
+    session.value = null;
+    return;
+  }
+  try {
+    await begin(stored);
+  } catch (refused) {
+    await logOut(`The last session cannot be continued: ${/** @type {Error} */ (refused).message}`);
+  }
+}
+
+/**
+ * By the secret of the link that `keystead dev` prints.
+ * @param {string} secret
+ */
+export async function logInByLink(secret) {
+  const key = await makeKey();
+  const asked = JSON.stringify({ secret, publicKey: key.publicKey });
+  const login = await send("/dev/v1/console-login", asked, {});
+  const answer = await send(login.path, login.body, { "X-Stamp": login.stamp });
+  await beginSession(answer, key);
+}
+
+/**
+ * By a passkey: it stamps one request, which makes a key of this browser a session key.
+ * @param {string} organizationId
+ */
+export async function logInByPasskey(organizationId) {
+  const key = await makeKey();
+  const body = JSON.stringify({
+    type: "ACTIVITY_TYPE_STAMP_LOGIN",
+    timestampMs: String(Date.now()),
+    organizationId,
+    parameters: { publicKey: key.publicKey, expirationSeconds: String(SESSION_SECONDS) },
+  });
+  await beginSession(await send("/public/v1/submit/stamp_login", body, await stampByPasskey(body)), key);
+}
+
+/**
+ * By an API key, as in the file credentials.json. The key is imported and never sent.
+ * @param {{organizationId: string, apiPublicKey: string, apiPrivateKey: string}} credentials
+ */
+export async function logInByApiKey({ organizationId, apiPublicKey, apiPrivateKey }) {
+  const key = await importKey(apiPublicKey, apiPrivateKey);
+  await begin({ organizationId, key, kind: "api-key", expiresAtMs: null });
+}
+
+/** @param {string} why a sentence for the log-in screen, "" if the person asked */
+export async function logOut(why = "") {
+  await forgetLogin().catch(() => undefined);
+  ending.value = why;
+  session.value = null;
+}
+
+/** @param {any} answer @param {import("./keys.js").StampingKey} key */
+async function beginSession(answer, key) {
+  const { activity } = answer;
+  const token = activity.result.stampLoginResult?.session;
+  if (!token) throw new Error(`the log-in waits: the activity ${activity.id} is ${activity.status}`);
+  const claims = JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+  await begin({ organizationId: activity.organizationId, key, kind: "session", expiresAtMs: claims.exp * 1000 });
+}
+
+/** @param {import("./stored.js").StoredLogin} login */
+async function begin(login) {
+  const body = JSON.stringify({ organizationId: login.organizationId });
+  const who = await send("/public/v1/query/whoami", body, await stampByKey(login.key, body));
+  await storeLogin({ ...login, organizationId: who.organizationId });
+  localStorage.setItem("organizationId", who.organizationId);
+  ending.value = "";
+  session.value = {
+    ...login,
+    organizationId: who.organizationId,
+    organizationName: who.organizationName,
+    userId: who.userId,
+    userName: who.username,
+  };
+}

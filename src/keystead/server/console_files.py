@@ -1,0 +1,48 @@
+"""GET /console/…: the console's files over HTTP.
+
+Not here: the files and their headers (`keystead.console`), the link that logs in (`console_link`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from keystead.api.errors import MethodNotAllowed, NotFound, ServiceError
+from keystead.api.rendering import error_answer
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS, console_files
+from keystead.server.messages import Header, HttpAnswer, HttpRequest
+
+_FOLDER: Final = CONSOLE_PATH.rstrip("/")
+
+
+class ConsoleAnswers:
+    """Answers below /console/. They need no log line: they depend on nobody, and a page asks for dozens."""
+
+    def __init__(self, *, is_development: bool) -> None:
+        self._files = console_files(is_development=is_development)
+
+    def has(self, path: str) -> bool:
+        return path == _FOLDER or path.startswith(CONSOLE_PATH)
+
+    def answer(self, path: str, request: HttpRequest) -> HttpAnswer:
+        """A file, or that the browser's copy of it is current."""
+        if request.method not in ("GET", "HEAD"):
+            return _refused(MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only"))
+        if path == _FOLDER:
+            return _answer(308, b"", (b"location", CONSOLE_PATH.encode()))
+        file = self._files.get(path.removeprefix(CONSOLE_PATH))
+        if file is None:
+            return _refused(NotFound(f"no such path: {path[:200]}"))
+        # The browser asks each time, so that a new version of the server never meets files of an older one.
+        cached = ((b"etag", file.etag), (b"cache-control", b"no-cache"))
+        if dict(request.headers).get(b"if-none-match") == file.etag:
+            return HttpAnswer(304, [*cached, *SECURITY_HEADERS], b"")
+        return _answer(200, file.content, (b"content-type", file.content_type), *cached)
+
+
+def _refused(error: ServiceError) -> HttpAnswer:
+    return _answer(error.http_status, error_answer(error), (b"content-type", b"application/json"))
+
+
+def _answer(status: int, body: bytes, *headers: Header) -> HttpAnswer:
+    return HttpAnswer(status, [*headers, (b"content-length", b"%d" % len(body)), *SECURITY_HEADERS], body)

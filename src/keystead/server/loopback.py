@@ -1,0 +1,27 @@
+"""Whether a request was made on this machine, by its address and the host that it names.
+
+The host counts too: a page of a foreign name that resolves to this machine (DNS rebinding) names its own host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+
+from keystead.server.messages import HttpRequest
+
+_LOCAL_NAMES: Final = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
+
+
+def is_from_this_machine(request: HttpRequest) -> bool:
+    """Whether the request came over loopback and names a local host, with or without a port."""
+    host = dict(request.headers).get(b"host", b"").rpartition(b":")
+    name = host[0] if host[1] and not host[2].endswith(b"]") else host[2]
+    return _is_loopback(request.client) and name.lower() in _LOCAL_NAMES
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

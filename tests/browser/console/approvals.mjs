@@ -1,0 +1,120 @@
+// Activities in the console: what waits, what it asks, why, and the votes of a person.
+import assert from "node:assert/strict";
+import { generateP256KeyPair } from "@turnkey/crypto";
+import { clientOf, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+
+const { KEYSTEAD_USER_ID } = process.env;
+const MARKUP = `<img src=x onerror="window.ran=1">`;
+
+/** A user who may create tags once the root user approves. */
+async function requester() {
+  const root = rootClient();
+  const { publicKey, privateKey } = generateP256KeyPair();
+  const name = `Requester ${MARKUP}`;
+  const { userIds } = await root.createUsers({
+    users: [{ userName: name, apiKeys: [{ apiKeyName: MARKUP, publicKey, curveType: "API_KEY_CURVE_P256" }], authenticators: [], oauthProviders: [], userTags: [] }],
+  });
+  await root.createPolicy({
+    policyName: `Tags need an approval ${MARKUP}`,
+    effect: "EFFECT_ALLOW",
+    condition: "activity.kind == 'CREATE_USER_TAG'",
+    consensus: `approvers.any(user, user.id == '${userIds[0]}') && approvers.any(user, user.id == '${KEYSTEAD_USER_ID}')`,
+    notes: MARKUP,
+  });
+  return clientOf({ publicKey, privateKey });
+}
+
+/** An activity that waits; its tag's name. */
+async function waits(client, tagName) {
+  const { activity } = await client.createUserTag({ userTagName: tagName, userIds: [] });
+  assert.equal(activity.status, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+  return activity.id;
+}
+
+const statusOf = async (id) => (await rootClient().getActivity({ activityId: id })).activity.status;
+
+let asking;
+
+const cases = {
+  async what_waits_comes_first_and_a_passkey_approves_it(page) {
+    asking = await requester();
+    const id = await waits(asking, "Treasury");
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await open(page, "#/activities");
+    await shows(page, "Waits for you");
+    await inspect(page);
+    await press(page, "Create user tag “Treasury”");
+    await shows(page, "Waits: a policy allows once more users approve.");
+    await shows(page, "not enough approvals yet");
+    await inspect(page);
+    await press(page, "Approve with a passkey");
+    await shows(page, "Approved: now completed.");
+    assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
+    await shows(page, "with the passkey");
+    await inspect(page);
+  },
+
+  async the_key_of_the_browser_rejects(page) {
+    const id = await waits(asking, "Refused");
+    await logIn(page);
+    await open(page, `#/activities/${id}`);
+    await press(page, "Reject");
+    await shows(page, "Rejected: now rejected.");
+    assert.equal(await statusOf(id), "ACTIVITY_STATUS_REJECTED");
+  },
+
+  async activities_appear_while_one_looks(page) {
+    await logIn(page);
+    await settled(page);
+    await waits(asking, "Just now");
+    await shows(page, "Create user tag “Just now”");
+  },
+
+  async two_that_differ_in_their_time_only_are_told(page) {
+    const [first] = [await waits(asking, "Twice"), await waits(asking, "Twice")];
+    await logIn(page);
+    await open(page, `#/activities/${first}`);
+    await shows(page, "1 other activity that waits asks for exactly the same");
+  },
+
+  async what_people_typed_is_text(page) {
+    const id = await waits(asking, MARKUP);
+    await logIn(page);
+    for (const address of ["#/activities", `#/activities/${id}`, "#/users"]) {
+      await open(page, address);
+      await shows(page, MARKUP);
+      assert.equal(await page.evaluate(() => window.ran), undefined);
+      assert.equal(await page.$$eval("img[onerror]", (found) => found.length), 0);
+    }
+    await inspect(page);
+  },
+
+  async filters_and_the_search_are_kept_over_a_reload(page) {
+    await logIn(page);
+    await settled(page);
+    await page.select("select[aria-label=Status]", "ACTIVITY_STATUS_REJECTED");
+    await shows(page, "Create user tag “Refused”");
+    await page.waitForFunction(() => !document.body.innerText.includes("“Treasury”"));
+    await page.type("input[type=search]", "refused");
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.$eval("input[type=search]", (node) => node.value), "refused");
+    await shows(page, "Create user tag “Refused”");
+  },
+
+  async a_keyboard_alone_opens_an_activity(page) {
+    await logIn(page);
+    await settled(page);
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement?.className === "row-link")) break;
+    }
+    await page.keyboard.press("Enter");
+    await shows(page, "What it asks");
+  },
+};
+
+await run(cases);

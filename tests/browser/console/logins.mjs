@@ -1,0 +1,111 @@
+// Logging in to the console: by the link of `keystead dev`, by an API key file, by a passkey; and logging out.
+import assert from "node:assert/strict";
+import { credentialsFile, dropFile, inspect, logIn, open, press, run, settled, shows } from "./pages.mjs";
+
+const { KEYSTEAD_CONSOLE_URL, KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_USER_ID, KEYSTEAD_API_PRIVATE_KEY } = process.env;
+
+/** Everything that the page keeps, as text: a key that can be exported would show itself. */
+const kept = (page) => page.evaluate(async () => {
+  const database = await new Promise((resolve) => (indexedDB.open("keystead-console", 1).onsuccess = (event) => resolve(event.target.result)));
+  const asked = database.transaction("logins").objectStore("logins").getAll();
+  const [login] = await new Promise((resolve) => (asked.onsuccess = () => resolve(asked.result)));
+  database.close();
+  const exported = await crypto.subtle.exportKey("jwk", login.key.privateKey).then(() => "exported", (error) => error.name);
+  return { kind: login.kind, exported, text: JSON.stringify([login, { ...localStorage }, { ...sessionStorage }]) };
+});
+
+const cases = {
+  async the_link_of_keystead_dev_logs_in_once(page) {
+    await page.goto("about:blank");
+    await page.goto(KEYSTEAD_CONSOLE_URL);
+    await page.waitForSelector(".frame");
+    assert.equal(await page.evaluate(() => location.hash), "#/activities");
+    await shows(page, "Developer");
+    assert.equal((await kept(page)).exported, "InvalidAccessError");
+    await press(page, "Log out");
+    await shows(page, "Log in to Keystead");
+    await page.goto("about:blank");
+    await page.goto(KEYSTEAD_CONSOLE_URL);
+    await shows(page, "this link was used before");
+  },
+
+  async a_key_file_logs_in_and_the_key_stays_in_the_browser(page) {
+    const sent = [];
+    page.on("request", (request) => sent.push(request.url(), JSON.stringify(request.headers()), request.postData() ?? ""));
+    await logIn(page);
+    await shows(page, "Developer");
+    const { kind, exported, text } = await kept(page);
+    assert.deepEqual([kind, exported], ["api-key", "InvalidAccessError"]);
+    for (const each of [...sent, text]) assert.ok(!each.includes(KEYSTEAD_API_PRIVATE_KEY));
+    await page.reload();
+    await page.waitForSelector(".frame");
+  },
+
+  async files_that_are_no_credentials_are_told_why(page) {
+    for (const [text, why] of [
+      ["not json", "This file is not JSON"],
+      ["{}", "no text “organizationId”"],
+      [credentialsFile({ apiPublicKey: "02zz" }), "compressed P-256 point"],
+      [credentialsFile({ apiPrivateKey: "11".repeat(32) }), "does not belong to the public key"],
+      [credentialsFile({ organizationId: KEYSTEAD_USER_ID }), "no organization found"],
+    ]) {
+      await dropFile(page, text);
+      await shows(page, why);
+    }
+    await inspect(page);
+  },
+
+  async a_passkey_is_added_then_logs_in(page) {
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await inspect(page);
+    await press(page, "Log out");
+    await page.waitForSelector(".login");
+    assert.equal(await page.$eval("#organization", (node) => node.value), KEYSTEAD_ORGANIZATION_ID);
+    await press(page, "Log in with a passkey");
+    await page.waitForSelector(".frame");
+    assert.equal((await kept(page)).kind, "session");
+    await settled(page);
+  },
+
+  async a_session_that_the_server_ends_leads_to_the_log_in(page) {
+    await logIn(page);
+    await page.setRequestInterception(true);
+    page.on("request", (request) => {
+      const isQuery = request.url().includes("/query/");
+      if (isQuery) request.respond({ status: 401, contentType: "application/json", body: '{"code":16,"message":"the key has expired","details":[]}' });
+      else request.continue();
+    });
+    await shows(page, "The session has ended: the key has expired");
+  },
+
+  async the_page_runs_no_script_but_its_own(page) {
+    const blocked = await page.evaluate(async () => {
+      const seen = [];
+      addEventListener("securitypolicyviolation", (event) => seen.push(event.effectiveDirective));
+      const inline = document.createElement("script");
+      try {
+        inline.textContent = "window.ran = true";
+      } catch (error) {
+        seen.push(error.name);
+      }
+      document.body.append(inline);
+      try {
+        document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = true'>");
+      } catch (error) {
+        seen.push(error.name);
+      }
+      const refused = new Promise((resolve) => addEventListener("securitypolicyviolation", (event) => event.effectiveDirective === "connect-src" && resolve()));
+      await fetch("https://example.org/").catch(() => undefined);
+      await refused;
+      return { seen, ran: window.ran };
+    });
+    assert.equal(blocked.ran, undefined);
+    assert.ok(blocked.seen.includes("connect-src"), String(blocked.seen));
+    assert.ok(blocked.seen.includes("TypeError"), String(blocked.seen));
+  },
+};
+
+await run(cases);

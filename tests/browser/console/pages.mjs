@@ -1,0 +1,126 @@
+// The console as a person uses it: pages that are logged in, ways to press and read, and what holds on every screen.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { Turnkey } from "@turnkey/sdk-server";
+import { runAt } from "../cases.mjs";
+
+const { KEYSTEAD_BASE_URL, KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_API_PUBLIC_KEY, KEYSTEAD_API_PRIVATE_KEY } = process.env;
+
+export const CONSOLE = `${KEYSTEAD_BASE_URL}/console/`;
+const AXE = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+const WINDOW = { width: 1280, height: 860 };
+const TIMEOUT_MS = 15_000;
+
+/** Runs cases at the console. `cases`: functions of a page, by name. */
+export async function run(cases) {
+  const prepared = Object.entries(cases).map(([name, body]) => [name, async (page) => {
+    page.setDefaultTimeout(TIMEOUT_MS);
+    await page.setViewport(WINDOW);
+    await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+    await body(page);
+  }]);
+  await runAt(CONSOLE, Object.fromEntries(prepared));
+}
+
+/** A credentials file that the page gets as a person would choose it. */
+export function credentialsFile({ organizationId, apiPublicKey, apiPrivateKey } = {}) {
+  return JSON.stringify({
+    organizationId: organizationId ?? KEYSTEAD_ORGANIZATION_ID,
+    apiPublicKey: apiPublicKey ?? KEYSTEAD_API_PUBLIC_KEY,
+    apiPrivateKey: apiPrivateKey ?? KEYSTEAD_API_PRIVATE_KEY,
+  });
+}
+
+/** The server's root user, by a published client. */
+export function rootClient() {
+  return new Turnkey({
+    apiBaseUrl: KEYSTEAD_BASE_URL,
+    apiPublicKey: KEYSTEAD_API_PUBLIC_KEY,
+    apiPrivateKey: KEYSTEAD_API_PRIVATE_KEY,
+    defaultOrganizationId: KEYSTEAD_ORGANIZATION_ID,
+  }).apiClient();
+}
+
+/** A client of another user of the organization, with keys as `generateP256KeyPair` of @turnkey/crypto makes them. */
+export function clientOf({ publicKey, privateKey }) {
+  return new Turnkey({
+    apiBaseUrl: KEYSTEAD_BASE_URL,
+    apiPublicKey: publicKey,
+    apiPrivateKey: privateKey,
+    defaultOrganizationId: KEYSTEAD_ORGANIZATION_ID,
+  }).apiClient();
+}
+
+/** Gives the page a file as if it was dropped on the log-in screen. */
+export async function dropFile(page, text) {
+  await page.waitForSelector(".drop");
+  await page.evaluate((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], "credentials.json", { type: "application/json" }));
+    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, text);
+}
+
+export async function logIn(page, file = credentialsFile()) {
+  await dropFile(page, file);
+  await page.waitForSelector(".frame");
+}
+
+export async function open(page, address) {
+  await page.evaluate((address) => (location.hash = address), address);
+  await settled(page);
+}
+
+/** Waits until nothing says that it loads. */
+export async function settled(page) {
+  await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector(".loading"));
+}
+
+/** Presses a button or link by its text. */
+export async function press(page, text, tag = "a, button, summary") {
+  const handle = await page.waitForFunction(
+    (text, tag) => [...document.querySelectorAll(tag)].find((node) => node.textContent.trim() === text && !node.disabled && node.offsetParent),
+    {}, text, tag);
+  await handle.asElement().click();
+}
+
+/** Waits until the page shows this text somewhere. */
+export async function shows(page, text) {
+  await page.waitForFunction((text) => document.body.innerText.includes(text), {}, text)
+    .catch(async () => assert.fail(`the page does not show “${text}”:\n${await page.evaluate(() => document.body.innerText)}`));
+}
+
+/** Types into the field with this label. */
+export async function fill(page, label, text) {
+  const handle = await page.waitForFunction((label) => {
+    const named = [...document.querySelectorAll("label")].find((node) => node.textContent.replace(/\(optional\)/, "").trim() === label);
+    return named && (named.control ?? document.getElementById(named.htmlFor));
+  }, {}, label);
+  const field = handle.asElement();
+  if (await field.evaluate((node) => node.tagName === "SELECT")) await field.select(text);
+  else {
+    await field.evaluate((node) => node.select?.());
+    await field.type(text);
+  }
+}
+
+const WIDTHS = [360, 2560];
+const THEMES = ["light", "dark"];
+
+/** What holds on every screen, in both themes, narrow and wide: axe finds nothing, and nothing is wider than the page. */
+export async function inspect(page) {
+  for (const theme of THEMES) {
+    await page.evaluate((theme) => (document.documentElement.dataset.theme = theme), theme);
+    for (const width of WIDTHS) {
+      await page.setViewport({ width, height: 900 });
+      const where = `${await page.evaluate(() => location.hash)} ${theme} ${width}`;
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${where}: wider than the page`);
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+      const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
+      assert.deepEqual(found, [], where);
+    }
+  }
+  await page.setViewport(WINDOW);
+}

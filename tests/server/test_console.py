@@ -1,0 +1,171 @@
+"""The console over HTTP: its files, the headers that confine them, and the link that logs in once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.client.credentials import Credentials
+from keystead.console import console_files
+from keystead.server.console_link import PATH, ConsoleLink
+from keystead.server.messages import HttpRequest
+from keystead.stamps.api_key import read_stamp, verify_stamp
+from keystead.stamps.signing import generate_api_key
+from tests.conftest import StartServer
+from tests.support.callers import refusal
+from tests.support.servers import Installation, Server
+
+FILES = sorted(console_files(is_development=False))
+KEY = generate_api_key(seed=b"a key of the console's tests")
+
+
+@pytest.fixture(scope="module")
+def http(sqlite_server: Server) -> httpx.Client:
+    return sqlite_server.caller.http
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_every_file_is_answered_confined(path: str, http: httpx.Client) -> None:
+    answer = http.get(f"/console/{path}")
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy  # no foreign origin
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in answer.headers
+    again = http.get(f"/console/{path}", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+TYPES = [
+    ("", "text/html; charset=utf-8"),
+    ("main.js", "text/javascript; charset=utf-8"),
+    ("console.css", "text/css; charset=utf-8"),
+    ("icon.svg", "image/svg+xml"),
+]
+
+
+@pytest.mark.parametrize(("path", "content_type"), TYPES)
+def test_types(path: str, content_type: str, http: httpx.Client) -> None:
+    assert http.get(f"/console/{path}").headers["content-type"] == content_type
+
+
+@pytest.mark.parametrize(
+    "path", ["index.html", "nothing", "../__init__.py", "..%2f__init__.py", "vendor", "vendor/", "main.js/"]
+)
+def test_nothing_else_is_answered(path: str, http: httpx.Client) -> None:
+    request = http.build_request("GET", "/console/")
+    request = httpx.Request(
+        "GET",
+        f"{request.url}{path}",
+        headers={"Host": "localhost"},
+        extensions={"target": f"/console/{path}".encode()},
+    )
+    assert refusal(http.send(request))[0] == 404
+
+
+def test_the_folder_leads_to_the_page(http: httpx.Client) -> None:
+    answer = http.get("/console")
+    assert (answer.status_code, answer.headers["location"]) == (308, "/console/")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_files_are_only_read(method: str, http: httpx.Client) -> None:
+    assert refusal(http.request(method, "/console/"))[0] == 405
+
+
+def test_the_page_has_no_inline_script_and_no_foreign_address() -> None:
+    files = console_files(is_development=False)
+    page = files[""].content.decode()
+    assert re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL) == [""]
+    assert not re.search(r"\son\w+=|style=|https?://", page)
+    for path, file in files.items():
+        if path.startswith("vendor/") or path.endswith(".svg"):
+            continue
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|eval\(|new Function|https?://", file.content.decode()
+        ), path
+
+
+@pytest.mark.parametrize(("is_development", "mode"), [(True, b'data-mode="dev"'), (False, b'data-mode="serve"')])
+def test_the_page_knows_its_server(is_development: bool, mode: bytes) -> None:
+    assert mode in console_files(is_development=is_development)[""].content
+
+
+def test_a_setting_turns_it_off(make_sqlite: Any, start: StartServer, installation: Installation) -> None:
+    server = start(installation, console=False)
+    for path in ("/console", "/console/", "/console/main.js"):
+        assert refusal(server.caller.http.get(path))[0] == 404
+
+
+def test_serve_has_no_link(http: httpx.Client) -> None:
+    assert refusal(http.post(PATH, json={"secret": "", "publicKey": ""}))[0] == 404
+
+
+# The link of `keystead dev`
+
+
+def _link() -> tuple[ConsoleLink, str]:
+    credentials = Credentials(
+        base_url="http://localhost:8080",
+        organization_id="0190f1b6-0000-7000-8000-000000000001",
+        user_id="0190f1b6-0000-7000-8000-000000000002",
+        api_public_key=KEY.public_key,
+        api_private_key=KEY.private_key,
+    )
+    link = ConsoleLink(credentials)
+    return link, link.url(credentials.base_url).partition("#login=")[2]
+
+
+def _asked(secret: str, client: str = "127.0.0.1", **headers: str) -> HttpRequest:
+    sent = {"host": "localhost:8080", "content-type": "application/json"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    return HttpRequest(
+        method="POST",
+        path=PATH,
+        client=client,
+        headers=[(name.encode(), value.encode()) for name, value in sent.items()],
+        body=msgspec.json.encode({"secret": secret, "publicKey": "02" + "11" * 32}),
+    )
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "localhost"])
+def test_the_link_stamps_one_login(host: str) -> None:
+    link, secret = _link()
+    login = msgspec.json.decode(link.answer(_asked(secret, host=host, origin=f"http://{host}"), 1_764_000_000_000))
+    stamp = read_stamp(login["stamp"].encode())
+    verify_stamp(stamp, login["body"].encode())
+    body = msgspec.json.decode(login["body"])
+    assert (stamp.public_key, body["type"]) == (KEY.public_key, "ACTIVITY_TYPE_STAMP_LOGIN")
+    assert (body["timestampMs"], body["parameters"]["publicKey"]) == ("1764000000000", "02" + "11" * 32)
+    with pytest.raises(PermissionDenied, match="used before"):
+        link.answer(_asked(secret), 1_764_000_000_000)
+    assert secret not in repr(link)
+
+
+REFUSED: list[tuple[str, dict[str, str], type[Exception]]] = [
+    ("another secret", {"secret": "A" * 43}, PermissionDenied),
+    ("no secret", {"secret": ""}, PermissionDenied),
+    ("from another machine", {"client": "192.168.1.20"}, PermissionDenied),
+    ("by a foreign name that resolves to this machine", {"host": "attacker.example:8080"}, PermissionDenied),
+    ("by a foreign page", {"origin": "https://attacker.example"}, PermissionDenied),
+    ("by a page of another local server", {"origin": "http://localhost:3000"}, PermissionDenied),
+    ("by a sandboxed frame", {"origin": "null"}, PermissionDenied),
+    ("by a form", {"content_type": "text/plain"}, InvalidRequest),
+]
+
+
+@pytest.mark.parametrize(("how", "differs", "error"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_the_link_is_for_this_machine(how: str, differs: dict[str, str], error: type[Exception]) -> None:
+    link, secret = _link()
+    with pytest.raises(error):
+        link.answer(_asked(**{"secret": secret, **differs}), 1_764_000_000_000)
+    link.answer(_asked(secret), 1_764_000_000_000)  # a refused request does not use it up
