@@ -36,7 +36,7 @@ class KeepingSender:
 class KeptStore(Protocol):
     """Both methods raise Unavailable while the database does not answer."""
 
-    async def finished_messages(self, limit: int) -> Sequence[tuple[str, str]]:
+    async def finished_messages(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         """The newest messages of all organizations that are done with: the ids of organization and message."""
         ...
 
@@ -46,14 +46,20 @@ class KeptStore(Protocol):
 class KeptMessages:
     """What was kept. `open_message` gives a message's text, which is sealed in the database."""
 
-    def __init__(self, store: KeptStore, open_message: Callable[[OutgoingMessage], Awaitable[Message]]) -> None:
+    def __init__(
+        self,
+        store: KeptStore,
+        open_message: Callable[[OutgoingMessage], Awaitable[Message]],
+        now_ms: Callable[[], int],
+    ) -> None:
         self._store = store
         self._open_message = open_message
+        self._now_ms = now_ms
         self._opened: dict[str, KeptMessage] = {}
 
     async def all(self) -> list[KeptMessage]:
         """Oldest first. Each is opened once."""
-        found = {message_id: of for of, message_id in await self._store.finished_messages(KEPT_MAX)}
+        found = {message_id: of for of, message_id in await self._store.finished_messages(self._now_ms(), KEPT_MAX)}
         self._opened = {message_id: kept for message_id, kept in self._opened.items() if message_id in found}
         for message_id in found.keys() - self._opened.keys():
             kept = await self._store.outgoing_message(found[message_id], message_id)

@@ -95,9 +95,9 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
     )
 
 
-def kept_messages_of(senders: Senders, store: DatabaseStore, signer: Signer) -> KeptMessages | None:
+def kept_messages_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> KeptMessages | None:
     """What a development server keeps; None for a server that sends."""
-    return KeptMessages(store, _opener(store, signer)) if senders.keeps_text else None
+    return KeptMessages(store, _opener(store, signer), clock.now_ms) if senders.keeps_text else None
 
 
 def _opener(store: DatabaseStore, signer: Signer) -> Callable[[OutgoingMessage], Awaitable[Message]]:

@@ -114,7 +114,7 @@ class Service:
             verification_key=bytes.fromhex(published[VERIFICATION_KEY.name]),
             clock=self.clock,
         )
-        self.kept_messages = kept_messages_of(senders, self.store, self.signer)
+        self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
         kept_ms = self.environment.rules.messages.kept_ms
         outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)

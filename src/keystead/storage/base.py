@@ -153,9 +153,9 @@ class DatabaseStore(DatabaseReads):
         taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
         return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
 
-    async def finished_messages(self, limit: int) -> list[tuple[str, str]]:
+    async def finished_messages(self, now_ms: int, limit: int) -> list[tuple[str, str]]:
         """The newest messages of all organizations that are done with: the ids of organization and message."""
-        found = await self._select(self._reads.finished_messages, limit=limit)
+        found = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
         return [(organization_id, message_id) for organization_id, message_id in found]
 
     async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:

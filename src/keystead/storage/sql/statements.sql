@@ -172,7 +172,7 @@ SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND i
 -- name: finished_messages
 -- For development servers. The newest expire last, and expiry has an index.
 SELECT organization_id, id FROM outgoing_message
-WHERE due_ms IS NULL
+WHERE due_ms IS NULL AND expires_at_ms > :now_ms
 ORDER BY expires_at_ms DESC LIMIT :limit;
 
 -- name: email_events_below
