@@ -57,6 +57,10 @@ class KeptMessages:
         self._now_ms = now_ms
         self._opened: dict[str, KeptMessage] = {}
 
+    def clear(self) -> None:
+        """Read everything anew: the database was replaced."""
+        self._opened.clear()
+
     async def all(self) -> list[KeptMessage]:
         """Oldest first. Each is opened once."""
         found = {message_id: of for of, message_id in await self._store.finished_messages(self._now_ms(), KEPT_MAX)}

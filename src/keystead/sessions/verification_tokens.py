@@ -1,6 +1,6 @@
 """Verification tokens: the JWT that verify_otp returns. It proves that a contact received a code.
 
-Here: writing the text to sign, and verifying a token that a caller presents. Not here: one-time codes
+Here: the text to sign, and the verification of a token that a caller presents. Not here: one-time codes
 (`one_time_codes`), the private key that signs (`signer`), what a verified contact may do (`operations`).
 """
 
@@ -40,7 +40,7 @@ class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidVerificationToken(Exception):
-    """Why a token proves nothing. The message never holds the token."""
+    """A token is not valid. The message says why and never holds the token."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ def _claims(text: str) -> _Claims | None:
 
 
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
-    """What a token states, once its signature and its time hold. `issuer_public_key`: a SEC 1 point.
+    """What a token states, after its signature and its time were verified. `issuer_public_key`: a SEC 1 point.
 
     The signature is verified before the claims are read. Raises InvalidVerificationToken.
     """
