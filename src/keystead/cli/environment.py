@@ -38,7 +38,7 @@ def env(
     ] = Format.DOTENV,
     credentials: CredentialsFile = None,
 ) -> None:
-    """Print the settings that clients and published examples read, private key included."""
+    """The private key is among them."""
     print(settings_text(chosen_credentials(credentials, os.environ), format), end="")
 
 
