@@ -5,13 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -22,6 +16,7 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.cli.memory_folder import memory_folder
 from keystead.client.errors import NotFound
 from keystead.client.shapes import WalletAccountParams
+from tests.support.dev_servers import Started, dev
 from tests.support.terminal import Terminal
 
 ACCOUNT = WalletAccountParams(
@@ -30,39 +25,6 @@ ACCOUNT = WalletAccountParams(
     path="m/44'/60'/0'/0/0",
     address_format=AddressFormat.ETHEREUM,
 )
-
-
-@dataclass
-class Started:
-    """A `keystead dev`. `credentials` is where it wrote the keys."""
-
-    process: subprocess.Popen[bytes]
-    credentials: Path
-    log: Path
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
-
-
-@contextmanager
-def dev(folder: Path, *options: str) -> Iterator[Started]:
-    """In this folder, on a free port, its credentials in `keys.json`."""
-    started = folder / "keys.json", folder / "log"
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--credentials", "keys.json", *options]
-    with started[1].open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
-    deadline = time.monotonic() + 60
-    try:
-        while not started[0].exists():
-            assert process.poll() is None, started[1].read_text()
-            assert time.monotonic() < deadline, started[1].read_text()
-            time.sleep(0.02)
-        yield Started(process, *started)
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait(30)
 
 
 def made_addresses(started: Started) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from keystead.client.credentials import Credentials
 from keystead.pipeline.ports import BundleSigner
+from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
 
 
@@ -74,6 +75,18 @@ For a published TypeScript client:
   }}).apiClient();
   console.log(await client.getWallets());
 """
+
+
+def loaded_keys(keys: Sequence[LoadedKey]) -> str:
+    """The users of the fixtures with their keys, below the banner."""
+    lines = ["", "Fixtures:", ""]
+    for key in keys:
+        lines += [
+            f"  {key.organization_name} ({key.organization_id}), {key.user_name} ({key.user_id})",
+            f"    public key    {key.public_key}",
+            f"    private key   {key.private_key or 'not known here'}",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def curl_line(credentials: Credentials) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from keystead.cli.banner import development_banner
+from keystead.cli.banner import development_banner, loaded_keys
 from keystead.cli.credentials import write_credentials
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
@@ -26,6 +26,7 @@ from keystead.server import logs
 from keystead.server.connection import Answer
 from keystead.server.console_link import ConsoleLink
 from keystead.server.development.development import Development
+from keystead.server.development.fixture_file import FixtureError, Fixtures, read_fixtures
 from keystead.server.listening import AddressInUse, bind
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
@@ -71,6 +72,12 @@ def dev(
             help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
         ),
     ] = "",
+    fixtures_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--fixtures", help="TOML or JSON file of organizations to make, where they are not there yet."
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
     log_format: Annotated[
         Literal["json", "pretty", "auto"],
@@ -83,6 +90,7 @@ def dev(
         raise Failure("--memory and --data: give one of them")
     if credentials_file is not None and credentials_file.exists():
         raise Failure(f"--credentials {credentials_file}: there is such a file already, and it is not overwritten")
+    fixtures = None if fixtures_file is None else _read(fixtures_file)
     if log_format == "auto":
         log_format = "pretty" if sys.stderr.isatty() else "json"
     os.umask(0o077)
@@ -107,9 +115,8 @@ def dev(
             log_requests=not quiet,
             log_format=log_format,
         )
-        source = folder.source(seed)
         console_link = ConsoleLink(credentials)
-        development = Development(settings, console_link, source.new_id, source.entropy)
+        development = Development(settings, folder.source(seed), console_link)
 
         async def application(service: Service) -> Answer:
             addresses = await _first_addresses(service, credentials.organization_id)
@@ -125,6 +132,8 @@ def dev(
                 console_link.url(base_url),
                 seeded=bool(seed),
             )
+            if fixtures is not None:
+                banner += loaded_keys(await development.load(fixtures))
             answer = await development.application()
             if credentials_file is not None:
                 write_credentials(credentials_file, credentials)
@@ -133,8 +142,15 @@ def dev(
 
         try:
             serve_service(development.service, sockets, application)
-        except NotReady as refused:
+        except (NotReady, FixtureError) as refused:
             raise Failure(str(refused)) from None
+
+
+def _read(file: Path) -> Fixtures:
+    try:
+        return read_fixtures(file)
+    except FixtureError as refused:
+        raise Failure(f"--fixtures {refused}") from None
 
 
 @contextmanager

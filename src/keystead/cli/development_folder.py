@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
-from keystead.cli.seeding import KeySource, random_source, seeded_source
 from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import bootstrap
+from keystead.server.development.seeding import KeySource, random_source, seeded_source
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
 from keystead.server.settings import LogFormat, Settings
