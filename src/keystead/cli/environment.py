@@ -38,7 +38,10 @@ def env(
     ] = Format.DOTENV,
     credentials: CredentialsFile = None,
 ) -> None:
-    """The private key is among them."""
+    """Print the settings that clients and published examples read.
+
+    The private key is among them.
+    """
     print(settings_text(chosen_credentials(credentials, os.environ), format), end="")
 
 
