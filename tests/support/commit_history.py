@@ -83,9 +83,9 @@ class CommitHistory:
     def suborganization(
         self, child: Organization, *attachments: Attachment, shares_credentials: bool = True
     ) -> Commit:
-        """A commit by this organization that founds another: by a user of its own, or as a sign-up, which may not
+        """A commit by this organization that creates another: by a user of its own, or as a sign-up, which may not
         bring the credentials of others."""
-        founding = OrganizationChange(
+        creation = OrganizationChange(
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
@@ -96,7 +96,7 @@ class CommitHistory:
             organization_id=self.head.id,
             decided_on=self.head.version,
             activity=an_activity(self.head),
-            new_organization=founding,
+            new_organization=creation,
         )
 
 

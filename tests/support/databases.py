@@ -62,9 +62,9 @@ class Database(ABC):
         return asyncio.run(run())
 
     def add_organization(self, organization: Organization) -> None:
-        """Another organization, as the activity that founds one will write it."""
+        """Another organization, as the activity that creates it writes it."""
         of_users = [found for user in organization.users.values() for found in user_lookups(user)]
-        founding = OrganizationChange(
+        creation = OrganizationChange(
             after=organization,
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
@@ -75,7 +75,7 @@ class Database(ABC):
                 organization_id=organization.id,
                 decided_on=organization.version,
                 activity=None,
-                new_organization=founding,
+                new_organization=creation,
             )
         )
 

@@ -59,7 +59,7 @@ class MemoryDatabase:
         self.log: list[Commit] = []
         self.locked: set[str] = set()
 
-    def found(self, organization: Organization) -> None:
+    def insert(self, organization: Organization) -> None:
         """An organization from nowhere."""
         self.organizations[organization.id] = organization
         self.lookups[organization.id] = by_what_found(organization, ())

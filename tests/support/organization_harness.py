@@ -83,7 +83,7 @@ def encoded(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Person:
-    """A founding user, with the API key `public_key(name)`."""
+    """A user of the first version, with the API key `public_key(name)`."""
 
     name: str
     tags: tuple[str, ...] = ()
@@ -114,8 +114,8 @@ class OrganizationHarness:
         self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
         self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
-        self.database.found(self.founding)
+        self.first_version = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
+        self.database.insert(self.first_version)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
         self.identities = identities or KnownIssuers(self.clock, {ISSUER.url: ISSUER.key_set()})
