@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import figures
 from bench.cases import CASES
 from bench.cores import cores_here, machine, pinned
 from bench.failure import BenchFailure
@@ -45,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("", *verdicts(results), sep="\n")
     if asked.json:
         write_json(asked.json, facts, results)
+    if asked.figures:
+        asked.figures.mkdir(parents=True, exist_ok=True)
+        write_json(asked.figures / figures.SOURCE, facts, results)
+        figures.main(asked.figures)
     return 1 if any(result.figures.failures for result in results) else 0
 
 
@@ -75,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how many the second database has; 0: no second database",
     )
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    parser.add_argument("--figures", type=Path, help="a folder for the figures as JSON and as plots (SVG)")
     return parser
 
 

@@ -10,7 +10,7 @@ import pytest
 from keystead.delivery.hook import HookSender
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.smtp import SmtpSender
-from keystead.server.opening import SystemClock
+from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
 from keystead.server.settings import Settings, SettingsError
 

@@ -68,11 +68,13 @@ if TYPE_CHECKING:
     from keystead.client.activity import Submitted
     from keystead.client.base import Options
     from keystead.client.client import AsyncClient, Client
+    from keystead.client.dev_controls import DevControls
     from keystead.client.requests import Prepared
 else:
     _MODULE_OF = {
         "AsyncClient": "client",
         "Client": "client",
+        "DevControls": "dev_controls",
         "Options": "base",
         "Prepared": "requests",
         "Submitted": "activity",
@@ -113,6 +115,7 @@ __all__ = [
     "ConnectionFailed",
     "CredentialType",
     "Curve",
+    "DevControls",
     "Effect",
     "FeatureName",
     "HashFunction",

@@ -113,7 +113,7 @@ class Lifecycle:
     async def _with_identities(self, submission: Submission, tokens: Mapping[str, str]) -> Submission:
         """The submission with the identities that its tokens prove now. `tokens`: by field."""
         environment = self._environment
-        check_liveness(submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
@@ -149,7 +149,7 @@ class Lifecycle:
         """Decide on the newest version of the organization and commit. If the outcome is not COMMITTED, decide
         again."""
         environment = self._environment
-        check_liveness(request.submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(request.submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         if attempt.looks_for_repeats and not request.is_vote:
             known = await self._on_record(request)
             if known is not None:

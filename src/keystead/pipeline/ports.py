@@ -29,6 +29,14 @@ class Clock(Protocol):
         ...
 
 
+class ServerClock(Clock, Protocol):
+    """The one clock that a whole server goes by."""
+
+    def caller_times_ms(self) -> tuple[int, ...]:
+        """The times that a caller's clock may show, in milliseconds since the epoch: the server's first."""
+        ...
+
+
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 

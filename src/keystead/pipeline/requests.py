@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -171,8 +171,8 @@ def _at_once(intent: type[RequestStruct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(Envelope[intent])  # type: ignore[valid-type]
 
 
-def check_liveness(envelope: Envelope[Any], now_ms: int, liveness: Liveness) -> None:
-    """Raise InvalidRequest unless the request's time is near the server's."""
+def check_liveness(envelope: Envelope[Any], times_ms: Sequence[int], liveness: Liveness) -> None:
+    """Raise InvalidRequest unless the request's time is near one of these times. The first one is the server's."""
     text = envelope.timestamp_ms
     if not (text.isascii() and text.isdigit()):
         raise InvalidRequest(
@@ -180,9 +180,9 @@ def check_liveness(envelope: Envelope[Any], now_ms: int, liveness: Liveness) -> 
             f"got {json.dumps(text)}"
         )
     sent_ms = int(text)
-    if not now_ms - liveness.past_ms < sent_ms <= now_ms + liveness.future_ms:
+    if not any(now_ms - liveness.past_ms < sent_ms <= now_ms + liveness.future_ms for now_ms in times_ms):
         raise InvalidRequest(
-            f"invalid request body: field `timestampMs`: {sent_ms} is too far from the server's time {now_ms}; "
-            f"accepted are less than {liveness.past_ms // 1000} s of age and at most "
+            f"invalid request body: field `timestampMs`: {sent_ms} is too far from the server's time "
+            f"{times_ms[0]}; accepted are less than {liveness.past_ms // 1000} s of age and at most "
             f"{liveness.future_ms // 1000} s ahead"
         )

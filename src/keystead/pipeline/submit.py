@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import PermissionDenied
-from keystead.api.records import User, Wire
+from keystead.api.records import Evaluation, Status, User, Wire
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization
@@ -20,6 +20,7 @@ from keystead.pipeline.commit import Decided, commit_of, vote_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
+from keystead.pipeline.states import Event
 from keystead.pipeline.store import Commit
 from keystead.policies.authorize import Verdict, recorded
 from keystead.policies.denial import denied
@@ -55,7 +56,8 @@ async def decide_submission(
         recorded(decision, authenticators_needed=lacks_proofs),
         now_ms,
     )
-    if decision.verdict in DENIALS:
+    chosen = environment.chosen_status(case.activity_type, submission.fingerprint)
+    if chosen is None and decision.verdict in DENIALS:
         commit = Commit(
             organization_id=organization.id,
             decided_on=organization.version,
@@ -64,7 +66,7 @@ async def decide_submission(
             evaluations=(evaluation,),
         )
         return Decided(commit, refusal=denied(decision, case.activity_type, activity_id))
-    if is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
+    if chosen is None and is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
         raise PermissionDenied(
             f"{case.activity_type} by a user of the parent organization cannot wait for approvals or proofs; write "
             "a policy of the parent that allows it with this user's approval alone"
@@ -87,7 +89,9 @@ async def decide_submission(
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
-    event = event_decided(decision, lacks_proofs=lacks_proofs)
+    if chosen is not None and chosen is not ActivityStatus.COMPLETED:
+        return _in_chosen_status(activity, chosen, organization, evaluation)
+    event = event_decided(decision, lacks_proofs=lacks_proofs) if chosen is None else Event.EXECUTED
     executed = await execute(event, activity, case, organization, environment, computed)
     if is_by_parent and executed.outcome is not None:
         await _check_no_mfa_is_avoided(executed.outcome, case, organization, environment)
@@ -95,6 +99,25 @@ async def decide_submission(
     if decided.commit is None or authorized_by is None:
         return decided
     return replace(decided, commit=replace(decided.commit, authorized_by=authorized_by))
+
+
+def _in_chosen_status(
+    activity: Activity, chosen: ActivityStatus, organization: Organization, evaluation: Evaluation
+) -> Decided:
+    """The activity in a status that a developer chose. It is not executed: an approval may still do that."""
+    failure = (
+        Status(code=13, message="a developer chose that this activity fails")
+        if chosen is ActivityStatus.FAILED
+        else None
+    )
+    activity = replace(activity, status=chosen, failure=failure)
+    commit = Commit(
+        organization_id=organization.id,
+        decided_on=organization.version,
+        activity=activity,
+        evaluations=(evaluation,),
+    )
+    return Decided(commit, activity)
 
 
 async def _check_no_mfa_is_avoided(

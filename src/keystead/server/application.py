@@ -38,8 +38,8 @@ from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
 from keystead.server.cors import CorsPolicy
-from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
-from keystead.server.development_outbox import outbox_answer
+from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
+from keystead.server.development.outbox import outbox_answer
 from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest

@@ -15,7 +15,6 @@ import email.utils
 import functools
 import socket
 import struct
-import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import assert_never, cast
@@ -214,7 +213,7 @@ class HttpConnection(asyncio.Protocol):
             self._cut_off()
         if self._is_lost or self._transport.is_closing():
             return
-        head = [_STATUS_LINES[answer.status], _date_line(int(time.time()))]
+        head = [_STATUS_LINES[answer.status], _date_line(self._connections.clock.now_ms() // 1000)]
         for name, value in answer.headers:
             head += (name, b": ", value, b"\r\n")
         head.append(b"connection: close\r\n\r\n" if is_last else b"\r\n")

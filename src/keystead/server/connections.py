@@ -13,6 +13,8 @@ from typing import Protocol
 import msgspec
 
 from keystead.api.errors import LimitReached, ServiceError, Unavailable
+from keystead.pipeline.ports import Clock
+from keystead.server.sources import SYSTEM_SOURCES
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -45,8 +47,9 @@ class Closable(Protocol):
 class Connections:
     """The open connections of one event loop."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, clock: Clock = SYSTEM_SOURCES.clock) -> None:
         self.limits = limits
+        self.clock = clock
         self.stopping = False
         self.bytes_held = 0
         """Bytes of all connections that were received and not answered yet, or written and not read by the caller

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import time
 from collections.abc import Iterator
 
 import msgspec
@@ -21,6 +20,7 @@ from keystead.server.master_keys import master_key_sources
 from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings import Settings, SettingsError
+from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
     IDENTITY_KEY,
@@ -45,13 +45,6 @@ class NotReady(Exception):
     """The server may not start. The message is one line for the operator."""
 
 
-class SystemClock:
-    """Implements `pipeline.ports.Clock`."""
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-
 class Opened(msgspec.Struct, frozen=True):
     """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process."""
 
@@ -69,7 +62,9 @@ class Opened(msgspec.Struct, frozen=True):
             self.channel.close()
 
 
-async def open_checked(settings: Settings, connector: socket.socket | None = None) -> Opened:
+async def open_checked(
+    settings: Settings, connector: socket.socket | None = None, sources: Sources = SYSTEM_SOURCES
+) -> Opened:
     """Open an installation if these settings may run it.
 
     `connector` connects to the signer's process; without it, the signer is in this process. Raises NotReady: no
@@ -77,7 +72,7 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
     not open the data, a malformed list of issuers, malformed settings of senders.
     """
     with _as_not_ready():
-        identities, senders = identities_of(settings, SystemClock()), senders_of(settings, SystemClock())
+        identities, senders = identities_of(settings, sources.clock), senders_of(settings, sources.clock)
         oauth2 = oauth2_of(settings)
     try:
         file = sqlite_path(settings.database_url)
@@ -95,7 +90,9 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
         sealed = await _sealed_keys(store, settings.mode)
         if connector is None:
             with _as_not_ready():
-                signer: Signer = open_signer(open_master_keys(master_key_sources(settings)), sealed)
+                signer: Signer = open_signer(
+                    open_master_keys(master_key_sources(settings)), sealed, entropy=sources.entropy
+                )
                 return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, None, senders)
         channel = Channel(connector, sealed)
         with _as_not_ready():

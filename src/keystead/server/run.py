@@ -16,8 +16,7 @@ import uvloop
 
 from keystead.server.application import Application
 from keystead.server.connection import Answer, HttpConnection
-from keystead.server.connections import ConnectionLimits, Connections
-from keystead.server.console_link import ConsoleLink
+from keystead.server.connections import Connections
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
 from keystead.server.opening import open_checked
@@ -38,24 +37,36 @@ def serve_here(
     sockets: Sequence[socket.socket],
     *,
     connector: socket.socket | None = None,
-    when_open: Callable[[Service], Awaitable[None]] | None = None,
-    console_link: ConsoleLink | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT. `connector`: see `Service`. `console_link`: see `Application`.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: see `Service`.
 
-    `when_open` is called before the first request is answered. Raises NotReady, SettingsError.
+    Raises NotReady, SettingsError.
+    """
+
+    async def application(service: Service) -> Answer:
+        return Application(service).answer
+
+    serve_service(Service(settings, connector=connector), sockets, application)
+
+
+def serve_service(
+    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[Answer]]
+) -> None:
+    """Serve this service in this process until SIGTERM or SIGINT.
+
+    `application` is called with the open service, before the first request is answered. Raises NotReady,
+    SettingsError.
     """
     _tune_interpreter()
+    settings = service.settings
     limits = connection_limits(settings)
-    service = Service(settings, connector=connector)
 
     async def served() -> None:
         await service.open()
         try:
-            if when_open is not None:
-                await when_open(service)
-            answer = Application(service, console_link).answer
-            await serve(answer, limits, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
+            answer = await application(service)
+            connections = Connections(limits, service.clock)
+            await serve(answer, connections, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
         finally:
             await service.close()
 
@@ -64,7 +75,7 @@ def serve_here(
 
 async def serve(
     answer: Answer,
-    limits: ConnectionLimits,
+    connections: Connections,
     sockets: Sequence[socket.socket],
     stop: asyncio.Event,
     shutdown_timeout_s: float,
@@ -72,7 +83,6 @@ async def serve(
     """Answer callers on these sockets until `stop` is set. Requests that are then under way have
     `shutdown_timeout_s`."""
     loop = asyncio.get_running_loop()
-    connections = Connections(limits)
     listening = [
         await loop.create_server(lambda: HttpConnection(connections, answer), sock=listener, backlog=BACKLOG)
         for listener in sockets

@@ -13,7 +13,6 @@ import socket
 import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
-from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
 from keystead.delivery.kept import KeptMessages
@@ -24,17 +23,18 @@ from keystead.organizations.outgoing_messages import MessageRules
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
-from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.environment import ChosenStatus, Environment, Rules, no_chosen_status
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.authentication import Verifiers
-from keystead.server.opening import SystemClock, open_checked
+from keystead.server.opening import open_checked
 from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
+from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
@@ -68,7 +68,8 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
 class Service:
     """The parts that answer requests. The attributes below exist between `open` and `close`.
 
-    `connector` connects to the signer's process; without it, the signer is in this process.
+    `connector` connects to the signer's process; without it, the signer is in this process. `chosen_status` is for
+    development servers (`pipeline.environment`).
     """
 
     store: DatabaseStore
@@ -79,15 +80,24 @@ class Service:
     verifiers: Verifiers
     kept_messages: KeptMessages | None
 
-    def __init__(self, settings: Settings, *, connector: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        connector: socket.socket | None = None,
+        sources: Sources = SYSTEM_SOURCES,
+        chosen_status: ChosenStatus = no_chosen_status,
+    ) -> None:
         self.settings = settings
+        self.sources = sources
         self._connector = connector
-        self.clock = SystemClock()
+        self._chosen_status = chosen_status
+        self.clock = sources.clock
         self._is_open = False
 
     async def open(self) -> None:
         """Raises NotReady."""
-        self._opened = await open_checked(self.settings, self._connector)
+        self._opened = await open_checked(self.settings, self._connector, self.sources)
         self.store, self.signer, self.identities = (
             self._opened.store,
             self._opened.signer,
@@ -99,11 +109,12 @@ class Service:
             signer=self.signer,
             oauth2=self._opened.oauth2,
             clock=self.clock,
-            new_id=new_id,
+            new_id=self.sources.new_id,
             catalogue=CATALOGUE,
             rules=rules_of(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
             policy_sets=PolicySets(settings.policy_characters_cached),
+            chosen_status=self._chosen_status,
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}

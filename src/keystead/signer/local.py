@@ -436,11 +436,20 @@ class LocalSigner:
                 return candidate
 
 
-def open_signer(master_key: Master, sealed: SealedInstallationKeys, queue: FairQueue | None = None) -> LocalSigner:
-    """The signer of the installation with these sealed values. Raises WrongMasterKey, SealBroken."""
+def open_signer(
+    master_key: Master,
+    sealed: SealedInstallationKeys,
+    queue: FairQueue | None = None,
+    *,
+    entropy: Callable[[int], bytes] = secrets.token_bytes,
+) -> LocalSigner:
+    """The signer of the installation with these sealed values; `entropy` as LocalSigner takes it.
+
+    Raises WrongMasterKey, SealBroken.
+    """
     if not LocalSigner(master_key).opens(sealed.master_key_check):
         raise WrongMasterKey(f"the stored check value is under key {sealed.master_key_check.key_id!a}")
-    return LocalSigner(master_key, sealed.keys, queue=queue)
+    return LocalSigner(master_key, sealed.keys, queue=queue, entropy=entropy)
 
 
 def _published(key: InstallationKey, scalars: bytes) -> PublicInstallationKey:

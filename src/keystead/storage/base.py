@@ -123,6 +123,17 @@ class DatabaseStore(DatabaseReads):
         outcome = await self._add(pending_write(organization.id, written, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
+    async def add_organization(
+        self, organization: Organization, attachments: Iterable[Attachment], lookups: Iterable[Lookup]
+    ) -> bool:
+        """Write one more organization at its first version; False, changing nothing, if its id is taken.
+
+        For development servers: everywhere else an activity of the parent makes an organization.
+        """
+        written = rows.of_bootstrap(organization, attachments, lookups, {})
+        outcome = await self._add(pending_write(organization.id, written, (organization,)))
+        return outcome is CommitOutcome.COMMITTED
+
     def _add(self, pending: PendingCommit) -> asyncio.Future[CommitOutcome]:
         if self._is_closed:
             pending.future.set_exception(unavailable("is being closed"))

@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +31,8 @@ from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
 from keystead.storage.tables import tables_of
+
+ResultT = TypeVar("ResultT")
 
 _READ_LOCK_WAIT_S = 1.0
 """How long a read waits for a lock. It waits only while another process recovers the log after a crash; the event
@@ -108,6 +110,24 @@ class SqliteStore(DatabaseStore):
                     await asyncio.wait([pending.future for pending in commits])
         except ServiceError as error:
             request.fail(error)
+
+    async def exclusively(self, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
+        """Run `work` on a connection while this process writes nothing else, then read everything anew.
+
+        The event loop stands still meanwhile, so that no request sees a state in between: for development servers.
+        """
+        await self._group_commit.close()
+        try:
+            connection = self._file.connect()
+            try:
+                result = work(connection)
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        finally:
+            self._forget()
+        return result
 
     async def ready(self) -> None:
         """Raise Unavailable unless the file exists and can be read."""
