@@ -1,4 +1,4 @@
-"""A database that the tests read and write beside the server: empty, with an organization, counted by table.
+"""A database that tests read and write directly: its rows by table, and more organizations.
 
 Here: both engines behind one handle, and organizations that no operation makes yet. Not here: servers (`servers`).
 """
@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Database(ABC):
-    """A migrated database at `url`. Close it when done; it opens again when it is asked."""
+    """A migrated database at `url`. After `close`, the next use opens it again."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -242,7 +242,7 @@ class OrganizationHarness:
         return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
-        """Exactly these bytes."""
+        """Submit exactly these bytes."""
         return self.run(self.sending(self.caller(who, key), name, body))
 
     def submit(
@@ -275,7 +275,7 @@ class OrganizationHarness:
         return asyncio.run(shown(self.reading(who), self.database.activities[self.id][activity.id]))
 
     def result(self, who: str, name: str, parameters: Mapping[str, Any], **envelope: Any) -> Any:
-        """The one result of what must be completed."""
+        """The one result of an activity that must be completed."""
         activity = self.submit(who, name, parameters, **envelope)
         assert activity.status == "ACTIVITY_STATUS_COMPLETED", activity
         (result,) = activity.result.values()

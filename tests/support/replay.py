@@ -1,4 +1,4 @@
-"""An organization made again from its beginning and the record of its activities, and from nothing else.
+"""Rebuilds an organization from its first version and its activities on record only.
 
 An execution draws its ids right after that of the evaluation which allowed it, so the record tells them too.
 """
