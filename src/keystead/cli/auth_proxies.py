@@ -12,6 +12,7 @@ import typer
 from keystead.api.enums import ActivityStatus, AuthMethod
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
+from keystead.cli.groups import group
 from keystead.cli.requests import calling, formatted
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import printable, status
@@ -20,12 +21,7 @@ from keystead.client.client import Client
 BASE_PATH = "/auth-proxy"
 """Below the server's address: what clients call `authProxyUrl`."""
 
-app = typer.Typer(
-    help="What browsers may do that hold no key: sign up and log in.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = group("Say what browsers may do that hold no key: sign up and log in.")
 
 Origins = Annotated[
     list[str] | None,
@@ -46,11 +42,6 @@ Clients = Annotated[
     typer.Option("--oauth-client", help="PROVIDER=CLIENT_ID, such as google=123.apps.example. Repeatable."),
 ]
 Redirect = Annotated[str, typer.Option("--redirect-url", help="Where OAuth providers send people back to.")]
-
-
-@app.callback()
-def auth_proxy() -> None:
-    """What browsers may do that hold no key: sign up and log in."""
 
 
 @app.command("create")
@@ -83,7 +74,7 @@ def create(
 
 @app.command("update")
 def update(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")],
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
     origin: Origins = None,
     method: Methods = None,
     app_name: Name = "",
@@ -123,7 +114,8 @@ def list_proxies(credentials: CredentialsFile = None, as_json: AsJson = False) -
 
 @app.command("delete")
 def delete(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")], credentials: CredentialsFile = None
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
+    credentials: CredentialsFile = None,
 ) -> None:
     """End an authentication proxy, with its user and its policy."""
     with calling(credentials) as client:
