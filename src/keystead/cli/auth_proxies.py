@@ -41,6 +41,13 @@ Clients = Annotated[
     list[str] | None,
     typer.Option("--oauth-client", help="PROVIDER=CLIENT_ID, such as google=123.apps.example. Repeatable."),
 ]
+Linked = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link-google",
+        help="Client id of Google with which people whose Gmail address is verified here may log in. Repeatable.",
+    ),
+]
 Redirect = Annotated[str, typer.Option("--redirect-url", help="Where OAuth providers send people back to.")]
 
 
@@ -53,12 +60,13 @@ def create(
     code_length: CodeLength = 0,
     letters: CodeForm = None,
     oauth_client: Clients = None,
+    link_google: Linked = None,
     redirect_url: Redirect = "",
     credentials: CredentialsFile = None,
 ) -> None:
     """Make an authentication proxy and print its id and base address."""
     parameters = _parameters(
-        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
     with calling(credentials) as client:
         config_id = _result(client, "enable_auth_proxy", {})["userId"]
@@ -82,12 +90,13 @@ def update(
     code_length: CodeLength = 0,
     letters: CodeForm = None,
     oauth_client: Clients = None,
+    link_google: Linked = None,
     redirect_url: Redirect = "",
     credentials: CredentialsFile = None,
 ) -> None:
     """Change an authentication proxy. What is not given stays; a list replaces the list that was there."""
     parameters = _parameters(
-        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
     if not parameters:
         raise typer.BadParameter("nothing to change: give an option")
@@ -131,6 +140,7 @@ def _parameters(
     code_length: int,
     letters: bool | None,
     oauth_clients: list[str] | None,
+    linked_clients: list[str] | None,
     redirect_url: str,
 ) -> dict[str, Any]:
     """The parameters of update_auth_proxy_config that these options ask for."""
@@ -150,6 +160,7 @@ def _parameters(
         "sessionExpirationSeconds": session_seconds or None,
         "otpLength": code_length or None,
         "otpAlphanumeric": letters,
+        "socialLinkingClientIds": linked_clients,
         "walletKitSettings": kit or None,
     }
     return {name: value for name, value in given.items() if value is not None}
