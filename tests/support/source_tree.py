@@ -15,7 +15,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
-PURE = ("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit")
+PURE = ("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit", "describe")
 """The packages that hold no mutable state."""
 
 
