@@ -100,6 +100,47 @@ ACTIVITY_TYPES = {
 class Operations(Calls):
     """One method for each operation."""
 
+    def check_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        organization_id: str | None = None,
+    ) -> shapes.CheckPolicyResponse:
+        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+
+        A policy as `create_policy` takes it; a clause that is absent or empty is true.
+        """
+        return self._query(
+            "check_policy",
+            shapes.CheckPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
+    def describe_activities(
+        self,
+        *,
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.DescribeActivitiesResponse:
+        """What activities ask, in words; transactions are read strictly."""
+        return self._query(
+            "describe_activities",
+            shapes.DescribeActivitiesResponse,
+            organization_id,
+            {
+                "activityIds": activity_ids,
+            },
+        )
+
     def get_active_policies(
         self,
         *,
@@ -573,6 +614,19 @@ class Operations(Calls):
         return self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    def list_policy_keywords(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyKeywordsResponse:
+        """Everything that expressions of policies may name, with its type."""
+        return self._query(
+            "list_policy_keywords",
+            shapes.ListPolicyKeywordsResponse,
             organization_id,
             {},
         )
@@ -2559,6 +2613,47 @@ class Operations(Calls):
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
 
+    async def check_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        organization_id: str | None = None,
+    ) -> shapes.CheckPolicyResponse:
+        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+
+        A policy as `create_policy` takes it; a clause that is absent or empty is true.
+        """
+        return await self._query(
+            "check_policy",
+            shapes.CheckPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
+    async def describe_activities(
+        self,
+        *,
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.DescribeActivitiesResponse:
+        """What activities ask, in words; transactions are read strictly."""
+        return await self._query(
+            "describe_activities",
+            shapes.DescribeActivitiesResponse,
+            organization_id,
+            {
+                "activityIds": activity_ids,
+            },
+        )
+
     async def get_active_policies(
         self,
         *,
@@ -3032,6 +3127,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_policies",
             shapes.ListPoliciesResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_policy_keywords(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyKeywordsResponse:
+        """Everything that expressions of policies may name, with its type."""
+        return await self._query(
+            "list_policy_keywords",
+            shapes.ListPolicyKeywordsResponse,
             organization_id,
             {},
         )

@@ -104,6 +104,7 @@ __all__ = [
     "Authenticator",
     "AuthenticatorParamsV2",
     "AuthenticatorTransport",
+    "CheckPolicyResponse",
     "ClientSignature",
     "Config",
     "CreateApiKeysResult",
@@ -183,6 +184,9 @@ __all__ = [
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
+    "DescribeActivitiesResponse",
+    "DescribedActivity",
+    "DescribedFact",
     "DisableAuthProxyResult",
     "DisableAuthProxySubmitted",
     "Effect",
@@ -202,6 +206,7 @@ __all__ = [
     "ExportWalletAccountSubmitted",
     "ExportWalletResult",
     "ExportWalletSubmitted",
+    "ExpressionProblem",
     "Feature",
     "FeatureName",
     "GetActivePoliciesResponse",
@@ -249,6 +254,7 @@ __all__ = [
     "ListEmailEventsResponse",
     "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
+    "ListPolicyKeywordsResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
@@ -283,6 +289,7 @@ __all__ = [
     "PathFormat",
     "PayloadEncoding",
     "Policy",
+    "PolicyKeyword",
     "PolicyOutcome",
     "PolicyWarningRecord",
     "PrivateKey",
@@ -360,6 +367,63 @@ __all__ = [
     "WalletKitSettings",
     "WhoamiResponse",
 ]
+
+
+class ExpressionProblem(Wire, frozen=True):
+    """Why a clause is refused. `line` and `column` count from 1, columns in characters."""
+
+    clause: str
+    message: str
+    line: int
+    column: int
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class CheckPolicyResponse(Wire, frozen=True):
+    """`problems`: at most one of each clause; with one, the policy is refused. `warnings`: what its author may not
+    mean, as `list_policy_warnings` has them; none while there are problems.
+    """
+
+    problems: tuple[ExpressionProblem, ...]
+    warnings: tuple[PolicyWarningRecord, ...]
+
+
+class DescribedFact(Wire, frozen=True):
+    """`text` may have several lines. It may hold what other people typed."""
+
+    label: str
+    text: str
+
+
+class DescribedActivity(Wire, frozen=True):
+    """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
+    called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
+    overlooked.
+    """
+
+    activity_id: str
+    headline: str
+    what: str
+    recipient: str
+    amount: str
+    facts: tuple[DescribedFact, ...]
+    cautions: tuple[str, ...]
+
+
+class DescribeActivitiesResponse(Wire, frozen=True):
+    """In the order of the request, without those that do not exist or would make the answer too large."""
+
+    activity_descriptions: tuple[DescribedActivity, ...]
 
 
 class ActivePolicyStatus(Wire, frozen=True):
@@ -589,15 +653,18 @@ class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
 
-class PolicyWarningRecord(Wire, frozen=True):
-    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
-    policy.
+class PolicyKeyword(Wire, frozen=True):
+    """`path`: as an expression writes it, such as `eth.tx.to`; `[]` after a list stands for one of its items, after
+    a map for one of its values. `type`: in words.
     """
 
-    policy_id: str
-    policy_name: str
-    code: str
-    message: str
+    clause: str
+    path: str
+    type: str
+
+
+class ListPolicyKeywordsResponse(Wire, frozen=True):
+    policy_keywords: tuple[PolicyKeyword, ...]
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):

@@ -46,7 +46,7 @@ const cases = {
     await open(page, "#/activities");
     await shows(page, "Waits for you");
     await inspect(page);
-    await press(page, "Create user tag “Treasury”");
+    await press(page, "Create user tag 'Treasury'");
     await shows(page, "Waits: a policy allows once more users approve.");
     await shows(page, "not enough approvals yet");
     await inspect(page);
@@ -70,7 +70,7 @@ const cases = {
     await logIn(page);
     await settled(page);
     await waits(asking, "Just now");
-    await shows(page, "Create user tag “Just now”");
+    await shows(page, "Create user tag 'Just now'");
   },
 
   async two_that_differ_in_their_time_only_are_told(page) {
@@ -96,13 +96,13 @@ const cases = {
     await logIn(page);
     await settled(page);
     await page.select("select[aria-label=Status]", "ACTIVITY_STATUS_REJECTED");
-    await shows(page, "Create user tag “Refused”");
-    await page.waitForFunction(() => !document.body.innerText.includes("“Treasury”"));
+    await shows(page, "Create user tag 'Refused'");
+    await page.waitForFunction(() => !document.body.innerText.includes("'Treasury'"));
     await page.type("input[type=search]", "refused");
     await page.reload();
     await settled(page);
     assert.equal(await page.$eval("input[type=search]", (node) => node.value), "refused");
-    await shows(page, "Create user tag “Refused”");
+    await shows(page, "Create user tag 'Refused'");
   },
 
   async a_keyboard_alone_opens_an_activity(page) {

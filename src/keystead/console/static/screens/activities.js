@@ -1,7 +1,8 @@
 // Activities: those that wait for the person first, then all of them, with filters, page by page.
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
-import { askedBy, titleOf } from "../api/summary.js";
+import { describe, headlineOf } from "../api/descriptions.js";
+import { askedBy } from "../api/summary.js";
 import { waiting } from "../api/waiting.js";
 import { useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
@@ -15,7 +16,7 @@ const PAGE = 50;
 const EVERY_MS = 3000;
 
 const COLUMNS = [
-  { title: "Activity", cell: titleOf },
+  { title: "Activity", cell: headlineOf },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
   { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "" },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
@@ -30,6 +31,7 @@ export function ActivitiesScreen() {
 
 function ActivityLists() {
   const mine = (waiting.value ?? []).filter((activity) => activity.canApprove);
+  useEffect(() => void describe(mine), [waiting.value]);
   return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature." />
     ${mine.length ? html`<section class="card"><header><h2>Waits for you <span class="muted">${mine.length}</span></h2></header>
       <${Table} caption="Activities that wait for you" columns=${COLUMNS} rows=${mine} href=${hrefOf} idOf=${idOf} /></section>` : null}
@@ -41,9 +43,10 @@ function AllActivities() {
   const type = place.value.parameters.get("type") ?? "";
   const sought = place.value.parameters.get("search") ?? "";
   const list = useActivities(status, type);
+  useEffect(() => void describe(list.activities), [list.activities]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = useMemo(() => list.activities.filter((activity) => {
-    const text = `${titleOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
+    const text = `${headlineOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
     return words.every((word) => text.includes(word));
   }), [list.activities, sought]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
