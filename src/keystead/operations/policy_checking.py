@@ -22,7 +22,7 @@ from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 
 Text = Annotated[str, Meta(max_length=10_000)]
 
-_UNSAVED: Final = ""
+_UNSAVED: Final = "not saved"
 """The id of a policy that is not saved."""
 
 

@@ -44,6 +44,7 @@ export function Frame({ children }) {
       </div>
       <nav aria-label="Console">
         ${link("activities", "Activities", "activity", waitingForMe.value)}
+        ${link("policies", "Policies", "policy")}
         <div class="group">Records</div>
         ${RECORDS.map(([name, title, icon]) => link(name, title, icon))}
         <div class="group">More</div>

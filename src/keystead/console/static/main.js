@@ -11,6 +11,7 @@ import { logInByLink, logOut, resume, session } from "./session/session.js";
 /** @type {Record<string, () => Promise<any>>} */
 const SCREENS = {
   activities: async () => (await import("./screens/activities.js")).ActivitiesScreen,
+  policies: async () => (await import("./screens/policies.js")).PoliciesScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,
   wallets: async () => (await import("./screens/wallets.js")).WalletsScreen,
   "private-keys": async () => (await import("./screens/private_keys.js")).PrivateKeysScreen,

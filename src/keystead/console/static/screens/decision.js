@@ -1,6 +1,7 @@
 // What the policies said of an activity: each policy with its clauses, true, false, failed or not yet met.
 import { html } from "../vendor/preact.js";
 import { listed, query } from "../api/calls.js";
+import { painted } from "../parts/expression_editor.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Card, Time } from "../parts/texts.js";
@@ -67,7 +68,7 @@ function PolicyOutcome({ evaluation, policy, decides, since }) {
 function Clause({ clause, text, evaluation }) {
   const [kind, words] = clauseState(clause, evaluation);
   return html`<div class="clause"><div class="row small"><span class="muted">${clause}</span><span class=${`badge ${kind}`}>${words}</span></div>
-    <pre class="code wrap">${text}</pre>
+    <pre class="code wrap">${painted(text, undefined)}</pre>
     ${evaluation.clause === clause && evaluation.reason ? html`<p class="small problem">${evaluation.reason}</p>` : null}</div>`;
 }
 
