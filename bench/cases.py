@@ -1,6 +1,6 @@
-"""What is asked: the operations that are measured, and who asks for them in which organization.
+"""The measured operations, each with the organization that its requests go to.
 
-Here: the members of each request. Not here: their bytes (`stamping`), the organizations (`organizations`).
+Here: the fields of each request. Not here: their bytes (`stamping`), the organizations (`organizations`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import msgspec
 from bench.ethereum import ABI, token_transfer
 from bench.organizations import (
     ETHEREUM_ACCOUNT,
-    Furnishing,
     OfTen,
     Organization,
     Recorded,
+    Setup,
     Signing,
     Tagged,
     empty,
@@ -34,22 +34,23 @@ Fields = Mapping[str, Any]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation asked of the organization that `furnishing` makes, as the user that it names.
+    """An operation, requested of the organization that `setup` makes.
 
-    `fields` gives a request's members; those of submissions differ each time. `smaller` makes the organization that
-    the other is compared with. `everywhere`: measured on all cores and among many organizations, too.
+    `fields` returns the fields of a request; those of submissions differ each time. `smaller` makes the
+    organization that the first one is compared with. `everywhere`: also measured on all cores and among many
+    organizations.
     """
 
     name: str
     path: str
-    furnishing: Furnishing
+    setup: Setup
     fields: Callable[[Any], Fields]
-    smaller: Furnishing | None = None
+    smaller: Setup | None = None
     everywhere: bool = False
 
     @property
-    def furnishings(self) -> Sequence[Furnishing]:
-        return (self.furnishing,) if self.smaller is None else (self.furnishing, self.smaller)
+    def setups(self) -> Sequence[Setup]:
+        return (self.setup,) if self.smaller is None else (self.setup, self.smaller)
 
 
 def _nothing(_: Organization) -> Fields:
@@ -124,14 +125,14 @@ def _wallet(_: Organization) -> Fields:
 
 
 def _of_first(name: str, path: str, fields: Callable[[Any], Fields]) -> Case:
-    return Case(name=name, path=path, furnishing=of_ten, fields=fields, everywhere=True)
+    return Case(name=name, path=path, setup=of_ten, fields=fields, everywhere=True)
 
 
 def _of_record(name: str, fields: Callable[[Recorded], Fields]) -> Case:
     return Case(
         name=name,
         path="query/list_activities",
-        furnishing=of_hundred_thousand_activities,
+        setup=of_hundred_thousand_activities,
         fields=fields,
         smaller=of_thousand_activities,
     )
@@ -142,21 +143,21 @@ CREATE_INTERFACE = _of_first(
     "create_smart_contract_interface", "submit/create_smart_contract_interface", _interface
 )
 UPDATE_TAG = Case(
-    name="update_user_tag", path="submit/update_user_tag", furnishing=of_hundred_policies, fields=_renaming
+    name="update_user_tag", path="submit/update_user_tag", setup=of_hundred_policies, fields=_renaming
 )
 SIGN_RAW_PAYLOAD = Case(
-    name="sign_raw_payload", path="submit/sign_raw_payload", furnishing=that_signs_payloads, fields=_payload
+    name="sign_raw_payload", path="submit/sign_raw_payload", setup=that_signs_payloads, fields=_payload
 )
 SIGN_BY_MANY_KEYS = Case(
     name="sign_raw_payload by 10,000 keys",
     path="submit/sign_raw_payload",
-    furnishing=that_signs_by_many_keys,
+    setup=that_signs_by_many_keys,
     fields=_payload,
 )
 SIGN_TRANSACTION = Case(
-    name="sign_transaction", path="submit/sign_transaction", furnishing=that_signs_transactions, fields=_transaction
+    name="sign_transaction", path="submit/sign_transaction", setup=that_signs_transactions, fields=_transaction
 )
-CREATE_WALLET = Case(name="create_wallet", path="submit/create_wallet", furnishing=empty, fields=_wallet)
+CREATE_WALLET = Case(name="create_wallet", path="submit/create_wallet", setup=empty, fields=_wallet)
 CASES = {
     case.name: case
     for case in (

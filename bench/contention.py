@@ -1,7 +1,7 @@
 """Submissions to one organization, and to many, at one, two and four servers of one process over one PostgreSQL.
 
-Each server has a port of its own, so that the callers are spread evenly: of several processes that listen at one
-port, the kernel may give all connections to one. Not here: the other measurements (`run`).
+Each server has its own port, so that the connections are spread evenly: if several processes listen on one port,
+the kernel may give all connections to one process. Not here: the other measurements (`run`).
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 
 from bench.cases import CREATE_INTERFACE
-from bench.crowd import Member, new_members, settle
 from bench.installation import Installation
+from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
 from bench.results import COMPARED_LEAST, Baseline, Result
 from bench.server import running
 from bench.stamping import Stamping
 
 SERVERS = (1, 2, 4)
-MEMBERS = 64
-"""The organizations that are asked in turn, where they are different ones: more than there are callers."""
+TENANTS = 64
+"""How many different organizations are asked in turn. There are more of them than connections."""
 
 
 def contended(installation: Installation, cores: Set[int], pace: Pace) -> Iterator[Result]:
-    """Figures of every number of servers, as shares of what one server reaches. The servers take turns."""
-    members = new_members(MEMBERS)
-    settle(installation, members)
-    organization = installation.organizations[CREATE_INTERFACE.furnishing]
+    """The figures of each number of servers, compared with one server. They are measured in turns."""
+    tenants = new_tenants(TENANTS)
+    write_organizations(installation, tenants)
+    organization = installation.organizations[CREATE_INTERFACE.setup]
     one = [(organization.id, organization.key)]
     with ExitStack() as stack:
         servers = []
@@ -38,10 +38,10 @@ def contended(installation: Installation, cores: Set[int], pace: Pace) -> Iterat
         stamping = Stamping(CREATE_INTERFACE, organization, servers[0].base_url)
         for asked, chosen, least in (
             ("to one organization", one, COMPARED_LEAST),
-            (f"to {MEMBERS} organizations", members, None),
+            (f"to {TENANTS} organizations", tenants, None),
         ):
 
-            def requests(count: int, chosen: Sequence[Member] = chosen) -> list[bytes]:
+            def requests(count: int, chosen: Sequence[Tenant] = chosen) -> list[bytes]:
                 return stamping.requests_of(itertools.islice(itertools.cycle(chosen), count))
 
             subjects = [Subject(requests, servers[:count]) for count in SERVERS]

@@ -1,7 +1,4 @@
-"""Which core does what, and what this machine is.
-
-Here: pinning processes to cores, facts for the record. Linux only: nowhere else can a process be pinned so simply.
-"""
+"""Pins processes to cores, and describes this machine. Linux only."""
 
 from __future__ import annotations
 
@@ -31,9 +28,9 @@ class Cores(msgspec.Struct, frozen=True):
 
 
 def cores_here() -> Cores:
-    """Raises BenchFailure unless there are two cores to tell apart."""
+    """Choose the cores. Raises BenchFailure unless there are two."""
     if not hasattr(os, "sched_getaffinity"):
-        raise BenchFailure("the benchmarks pin processes to cores, which they know how to do on Linux only")
+        raise BenchFailure("the benchmarks run on Linux only: they pin processes to cores")
     available = sorted(os.sched_getaffinity(0))
     if len(available) < 2:
         raise BenchFailure("the benchmarks need two cores: one for the server, one for the load generator")
@@ -42,7 +39,7 @@ def cores_here() -> Cores:
 
 @contextmanager
 def pinned(cores: Set[int]) -> Iterator[None]:
-    """This process on these cores for the block, and for ever whatever processes it starts in it."""
+    """Pin this process to these cores for the block. Processes that it starts in the block stay on them."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -52,7 +49,7 @@ def pinned(cores: Set[int]) -> Iterator[None]:
 
 
 def machine() -> dict[str, str]:
-    """What the numbers depend on, in words."""
+    """A description of the machine and the packages on which the figures depend."""
     packages = (
         "uvloop",
         "httptools",
@@ -73,7 +70,7 @@ def machine() -> dict[str, str]:
 
 
 def _version(package: str) -> str:
-    """The version that is installed; moto is not where only the tests' packages are."""
+    """The installed version. moto is missing if only the packages of the tests are installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -89,14 +86,14 @@ def _processor() -> str:
 
 
 def _file_system(folder: Path) -> str:
-    """The type of the file system that holds the databases; on tmpfs nothing is durable."""
+    """The type of the file system with the databases. On tmpfs nothing is durable."""
     mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     above = {str(parent) for parent in (folder.resolve(), *folder.resolve().parents)}
     return max((mount for mount in mounts if mount[0] in above), key=lambda mount: len(mount[0]))[1]
 
 
 def _sync_us() -> float:
-    """The median time that appending 4 kB durably takes: the floor of a durable write."""
+    """The median time to append 4 kB durably, in microseconds: the least time of a durable write."""
     with tempfile.TemporaryFile(buffering=0) as file:
         times = []
         for _ in range(_SYNCS):

@@ -1,6 +1,6 @@
-"""A token: its ABI, and unsigned transactions that transfer it, EIP-1559, no two with the same nonce.
+"""A token: its ABI, and unsigned EIP-1559 transactions that transfer it, each with its own nonce.
 
-Here: bytes. Not here: who signs them (`organizations`), and how they are asked for (`cases`).
+Here: bytes. Not here: the keys that sign them (`organizations`), the requests (`cases`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import msgspec
 CHAIN_ID = 1
 TOKEN = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 VALUE_MAX = 10**12
-"""Less than this may be transferred at once."""
+"""Transfers are of less than this."""
 
 ABI_BYTES = 5_000
 
 
 def _abi(size: int) -> str:
-    """An ABI of about this many bytes: `transfer`, and functions as other tokens have them."""
+    """An ABI of about this many bytes: `transfer`, and functions like those of other tokens."""
     sender, recipient = ({"name": name, "type": "address", "internalType": "address"} for name in ("_from", "_to"))
     value = {"name": "_value", "type": "uint256", "internalType": "uint256"}
     functions = [_function("transfer", recipient, value)]
@@ -49,7 +49,7 @@ _nonces = itertools.count()
 
 
 def token_transfer() -> bytes:
-    """An unsigned transaction that transfers some of the token to an address at random."""
+    """An unsigned transaction that transfers a random amount of the token to a random address."""
     call = _TRANSFER + secrets.token_bytes(20).rjust(32, b"\0") + secrets.randbelow(VALUE_MAX).to_bytes(32)
     fields = (
         *map(_integer, (CHAIN_ID, next(_nonces), 2 * _GWEI, 40 * _GWEI, 60_000)),

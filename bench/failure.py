@@ -1,7 +1,7 @@
-"""What ends the benchmarks early, in one line for whoever ran them."""
+"""The error that ends the benchmarks early."""
 
 from __future__ import annotations
 
 
 class BenchFailure(Exception):
-    """The message says what is missing or went wrong."""
+    """The message is one line: what is missing or failed."""

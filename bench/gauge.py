@@ -1,8 +1,9 @@
-"""How slow the machine is for Python now: a fixed piece of work, timed beside each block on the server's core.
+"""Measures how slow the machine is for Python now: the time of a fixed piece of work on the server's core, before
+and after each block.
 
-The yardstick computes in registers, which nobody shares. A server's time goes into memory and caches, and those it
-shares with whatever else the physical machine does, which no count of a guest's shows: for some seconds the same
-code runs at half its speed, while the yardstick hardly moves. This work slows down as a server does.
+The yardstick computes in registers, which are not shared. A server mostly uses memory and caches, which it shares
+with other guests of the physical machine. These are not visible here: for some seconds the same code can run at
+half its speed, while the yardstick hardly changes. This piece of work slows down like a server.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ print(time.perf_counter() - begun)
 
 
 class Gauge:
-    """Remembers how fast the machine was at its best in this run."""
+    """Measures the work, and remembers the shortest time in this run."""
 
     def __init__(self) -> None:
         self._best_s = float("inf")
 
     def seconds(self, cores: Set[int]) -> float:
-        """How long the work takes now: the mean of these cores."""
+        """How long the work takes now, in seconds: the mean of these cores."""
         taken = statistics.mean(_taken_s(core) for core in cores)
         self._best_s = min(self._best_s, taken)
         return taken
 
     def slowed(self, seconds: float) -> float:
-        """This time in shares of the shortest one."""
+        """This time divided by the shortest one."""
         return seconds / self._best_s
 
 

@@ -1,7 +1,7 @@
-"""Long records of activities, written straight to the database.
+"""Long histories of activities, written directly to the database.
 
-Here: activities of several types and statuses, as submitting them would have left them. What one of them is about
-does not exist: nothing that reads a record looks.
+Here: activities of several types and statuses, like those of real submissions. The records that they name do not
+exist; no query of activities reads these.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from keystead.storage.rows import of_commit
 
 TYPES = ("ACTIVITY_TYPE_CREATE_USER_TAG", "ACTIVITY_TYPE_UPDATE_USER_NAME", "ACTIVITY_TYPE_CREATE_WALLET")
 STATUSES = (*[ActivityStatus.COMPLETED] * 7, ActivityStatus.FAILED, ActivityStatus.REJECTED)
-"""In the shares that they have. None is open: what a reader may do about an open one is judged anew, at a cost that
-is the policies', not the record's."""
+"""The statuses with their frequencies. No activity is open, because a query authorizes again whether the caller
+may vote on an open one, and that would measure policies."""
 
 _AT_ONCE = 5_000
 _CURSORS = 100
@@ -34,7 +34,8 @@ _SIGNATURE_BYTES = 71
 
 
 def write_history(database_url: str, organization_id: str, user: User, count: int) -> Sequence[str]:
-    """Give this organization so many activities of this user; the ids of some from the middle of the list."""
+    """Write `count` activities of this user to this organization. Returns the ids of some from the middle of the
+    list."""
     ids = sorted(new_id() for _ in range(count))
     write(database_url, _batches(organization_id, user, ids))
     middle = (count - _CURSORS) // 2

@@ -1,7 +1,7 @@
-"""What is measured against: a founded installation with the organizations that the cases need.
+"""The measured installation, with the organizations that the cases need.
 
-Here: founding it, the way an operator would. Not here: what its organizations hold (`organizations`), the hundred
-thousand others (`crowd`).
+Here: `keystead init`, as an operator runs it. Not here: the contents of its organizations (`organizations`), the
+hundred thousand others (`many_organizations`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from pathlib import Path
 import msgspec
 
 from bench.failure import BenchFailure
-from bench.organizations import Furnishing, Organization, Site
+from bench.organizations import Organization, Setup, SetupServer
 from bench.server import KEYSTEAD, environment, running
 from keystead.client.credentials import credentials_in
 from keystead.stamps.signing import ApiKeyPair
 
 RECORDS_MAX = 1_000_000
-"""The server's limits are 1,000 contract interfaces and 10,000 wallets per organization. A run creates more."""
+"""The limit of contract interfaces and of wallets. The defaults are 1,000 and 10,000; a run creates more."""
 
 INTERFACE_BYTES_MAX = 10_000_000_000
-"""The same for the bytes of their texts."""
+"""The limit of the bytes of contract interfaces."""
 
 
 class Installation(msgspec.Struct, frozen=True):
-    """`settings` are what its server is started with; its organizations are known by what made them."""
+    """`settings`: the environment variables of its server. `organizations`: by the setup that made each."""
 
     folder: Path
     settings: Mapping[str, str]
-    organizations: Mapping[Furnishing, Organization]
+    organizations: Mapping[Setup, Organization]
 
     @property
     def database_url(self) -> str:
@@ -41,12 +41,11 @@ class Installation(msgspec.Struct, frozen=True):
         return Path(self.settings["KEYSTEAD_MASTER_KEY_FILE"])
 
 
-def new_installation(
-    database_url: str, folder: Path, cores: Set[int], furnishings: Iterable[Furnishing]
-) -> Installation:
-    """Found one in an empty database; its files go to `folder`, its first server runs on these cores."""
+def new_installation(database_url: str, folder: Path, cores: Set[int], setups: Iterable[Setup]) -> Installation:
+    """Make an installation in an empty database. Its files are in `folder`. The server that makes its
+    organizations runs on these cores."""
     folder.mkdir()
-    credentials = folder / "credentials.json"
+    credentials_file = folder / "credentials.json"
     settings = {
         "KEYSTEAD_DATABASE_URL": database_url,
         "KEYSTEAD_MASTER_KEY_FILE": str(folder / "master.key"),
@@ -55,16 +54,16 @@ def new_installation(
         "KEYSTEAD_LIMIT_CONTRACT_INTERFACE_BYTES": str(INTERFACE_BYTES_MAX),
     }
     made = subprocess.run(
-        [KEYSTEAD, "init", "--organization-name", "Bench", "--credentials", credentials],
+        [KEYSTEAD, "init", "--organization-name", "Bench", "--credentials", credentials_file],
         env=environment({name: value for name, value in settings.items() if "LIMIT" not in name}),
         capture_output=True,
         text=True,
     )
     if made.returncode != 0:
         raise BenchFailure(f"keystead init failed: {made.stderr}")
-    founded = credentials_in(credentials)
-    key = ApiKeyPair(founded.api_public_key, founded.api_private_key)
+    credentials = credentials_in(credentials_file)
+    key = ApiKeyPair(credentials.api_public_key, credentials.api_private_key)
     with running(settings, folder, cores) as server:
-        site = Site(server.base_url, database_url, founded.organization_id, key)
-        organizations = {furnishing: furnishing(site) for furnishing in dict.fromkeys(furnishings)}
+        setup_server = SetupServer(server.base_url, database_url, credentials.organization_id, key)
+        organizations = {setup: setup(setup_server) for setup in dict.fromkeys(setups)}
     return Installation(folder, settings, organizations)

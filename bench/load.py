@@ -1,7 +1,8 @@
-"""The load: requests made beforehand, sent over persistent connections, each timed from sending to its last byte.
+"""The load generator: sends prepared requests over persistent connections, and measures the time until the last
+byte of each answer.
 
-Here: HTTP/1.1 just well enough to find the end of an answer. A connection has one request under way, and sends
-its next as soon as that is answered; one that the server will not keep is replaced. Not here: what the requests are
+Here: as much of HTTP/1.1 as is needed to find the end of an answer. A connection has one request under way and
+sends the next one after its answer. A connection that the server closes is replaced. Not here: the requests
 (`cases`).
 """
 
@@ -25,7 +26,8 @@ _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What came of sending: `latencies` in seconds, one of each measured request; the answers that were not 200."""
+    """The result: `latencies` of the measured requests in seconds; `failures`, the answers with another status
+    than 200."""
 
     seconds: float
     latencies: list[float]
@@ -37,8 +39,8 @@ class Load(msgspec.Struct, frozen=True):
         return len(self.latencies) / self.seconds
 
 
-def together(loads: Sequence[Load]) -> Load:
-    """What came of several in a row."""
+def combined(loads: Sequence[Load]) -> Load:
+    """The results of several loads as one."""
     return Load(
         sum(load.seconds for load in loads),
         [latency for load in loads for latency in load.latencies],
@@ -47,11 +49,12 @@ def together(loads: Sequence[Load]) -> Load:
 
 
 def send(ports: Sequence[int], requests: Sequence[bytes], *, warm_up: int, limit_s: float) -> Load:
-    """Send all the requests; the first `warm_up` of them are not measured. An answer other than 200 is a failure.
+    """Send all requests; the first `warm_up` of them are not measured. An answer with another status than 200 is a
+    failure.
 
-    Of several ports, each gets as many of the connections.
+    Several ports share the connections evenly.
 
-    Raises BenchFailure if the server closes a connection, or all takes longer than `limit_s`.
+    Raises BenchFailure if the server breaks a connection, or if sending takes longer than `limit_s`.
     """
     gc.collect()
     gc.disable()
@@ -78,7 +81,7 @@ async def _send(ports: Sequence[int], requests: Sequence[bytes], warm_up: int, l
 
 
 class _Progress:
-    """What the connections share: the requests still to be sent, and what is known of the others."""
+    """The state that the connections share: the requests that are not sent yet, and the results of the others."""
 
     def __init__(self, requests: Sequence[bytes], warm_up: int, ended: asyncio.Future[None]) -> None:
         self.requests: Iterator[bytes] = iter(requests)
@@ -108,12 +111,12 @@ class _Progress:
         return (await loop.create_connection(lambda: _Connection(self, port), "127.0.0.1", port))[1]
 
     async def replace(self, port: int) -> None:
-        """Have another connection go on where one ended."""
+        """Open a new connection in place of one that ended, and continue with the next request."""
         try:
             (await self.connected(port)).send_next()
         except OSError as refused:
             if not self.ended.done():
-                self.ended.set_exception(BenchFailure(f"the server takes no more connections: {refused}"))
+                self.ended.set_exception(BenchFailure(f"the server accepts no more connections: {refused}"))
 
 
 class _Connection(asyncio.Protocol):

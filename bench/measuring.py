@@ -1,8 +1,8 @@
-"""One measurement: blocks of requests between runs of the yardstick, and what they come to.
+"""One measurement: blocks of requests between runs of the yardstick, and the figures of these blocks.
 
-Where two servers are compared, they take turns within each block, so that whatever else the machine does meets
-both. Blocks in which other programs used much of it, or the machine itself was slow, are repeated, a bounded number
-of times.
+Two servers that are compared take turns within each block, so that other load on the machine affects both. Blocks
+in which other programs used much of the machine, or in which the machine itself was slow, are repeated a bounded
+number of times.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from collections.abc import Callable, Sequence, Set
 import msgspec
 
 from bench.gauge import Gauge
-from bench.load import Load, send, together
+from bench.load import Load, combined, send
 from bench.processes import others_s, processor_s
 from bench.server import Server
 from bench.yardstick import verifications_per_s
 
 DISTURBED = 0.1
-"""A block is worth repeating if others had more of a core than this."""
+"""A block is repeated if other programs used more of a core than this."""
 
 SLOWED = 1.2
-"""Or if the machine took so much longer than at its best."""
+"""A block is repeated if the machine was slower than its best by more than this factor."""
 
 _GAUGE = Gauge()
 
 _PROBE = 400
-"""Requests that tell roughly how fast a server is, so that blocks last as long as they should."""
+"""Requests that measure roughly how fast a server is, to choose how many requests a block needs."""
 
 _LIMIT_S = 60.0
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How many blocks, how long one lasts, and how many more there may be in place of disturbed ones.
+    """The number of blocks, the seconds of one, and how many more may replace disturbed ones (`spare`).
 
-    `turns`: in so many parts the blocks of several servers are, which take turns.
+    `turns`: the number of parts of a block, between which the servers take turns.
     """
 
     blocks: int
@@ -46,9 +46,9 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is measured: how requests are made, and the servers that get them, each as many.
+    """The measured servers, which share the requests evenly, and the function that makes requests.
 
-    `warm_up`: at least so many before any that count.
+    `warm_up`: the least number of requests before the measured ones.
     """
 
     make: Callable[[int], list[bytes]]
@@ -65,12 +65,12 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The medians of all blocks, and of the yardstick beside them; `share` is of one in the other.
-    Latencies are of all requests together, in milliseconds. `processor_us` is the processor time of the servers'
-    processes for one request, in microseconds: other programs change it less than the share.
+    """The medians of all blocks and of the yardstick; `share` is their ratio. Latencies are of all requests, in
+    milliseconds. `processor_us` is the processor time of the servers' processes for one request, in microseconds;
+    other programs change it less than the share.
 
-    `others` is how much of a core other programs had meanwhile; `slowed` how long the machine took for one piece of
-    work, in shares of the shortest time in this run.
+    `others`: how much of a core other programs used. `slowed`: the time of the gauge's work divided by the
+    shortest one of this run.
     """
 
     requests_per_s: float
@@ -96,7 +96,7 @@ class _Block(msgspec.Struct, frozen=True):
 
     @property
     def unrest(self) -> float:
-        """What tells a disturbed block from another, before anybody looks at its figures."""
+        """How disturbed a block was. It does not depend on the figures of the block."""
         return self.others + _GAUGE.slowed(self.gauge_s)
 
     @property
@@ -133,8 +133,9 @@ def _probe(subject: Subject) -> float:
 def _loaded(
     subjects: Sequence[Subject], counts: Sequence[int], turns: int, cores: Set[int]
 ) -> tuple[list[Load], list[float], float, float]:
-    """So many requests to each subject at each turn; the processor time of a request to each, in microseconds; how
-    much of a core others had meanwhile, and what the gauge showed."""
+    """Send these numbers of requests to the subjects at each turn. Returns the loads, the processor time of a
+    request to each subject in microseconds, how much of a core other programs used, and the seconds of the
+    gauge."""
     made = [
         [subject.make(count + count // 10) for _ in range(turns)]
         for subject, count in zip(subjects, counts, strict=True)
@@ -151,7 +152,7 @@ def _loaded(
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
     sent = [sum(map(len, requests)) for requests in made]
     processor_us = [used / count * 1e6 for used, count in zip(used_s, sent, strict=True)]
-    return [together(some) for some in loads], processor_us, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
+    return [combined(some) for some in loads], processor_us, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
 
 
 def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:

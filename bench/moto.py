@@ -1,6 +1,7 @@
-"""A peer beside Keystead: moto's imitation of AWS KMS, a Python server that has its keys in memory.
+"""A server to compare with: moto's emulation of AWS KMS, a Python server with its keys in memory.
 
-Here: its process, and its requests. It checks no request's signature, asks no policy, and writes nothing down.
+Here: its process, and its requests. It verifies no signature of a request, evaluates no policy, and stores
+nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _DIGEST_BYTES = 32
 
 @contextmanager
 def moto_signing(folder: Path, cores: Set[int]) -> Iterator[Subject]:
-    """moto on these cores, to be asked for ECDSA signatures by a secp256k1 key. Raises BenchFailure."""
+    """Run moto on these cores. Its requests ask for ECDSA signatures by a secp256k1 key. Raises BenchFailure."""
     port = free_port()
     command: list[str | Path] = [_MOTO, "--host", "127.0.0.1", "--port", str(port)]
     with running_command(command, os.environ, port, "/moto-api/", folder / "moto.log", cores) as server:
@@ -59,7 +60,7 @@ def _signing(server: Server, key_id: str) -> bytes:
 
 
 def _headers(action: str) -> Mapping[str, str]:
-    """As clients of AWS send them; the signature of the request, which moto does not look at, is zero."""
+    """The headers of an AWS client. The signature of the request is zero; moto does not verify it."""
     return {
         "X-Amz-Target": f"TrentService.{action}",
         "Content-Type": "application/x-amz-json-1.1",

@@ -1,7 +1,7 @@
-"""The organizations that requests are sent to, and what each is furnished with.
+"""The organizations of the cases, with their records.
 
-Here: making them as a client would. Not here: founding the installation that they are in (`installation`), rows
-that are written without asking the server (`histories`).
+Here: making them with a client. Not here: the installation (`installation`), rows that are written directly to the
+database (`histories`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ ETHEREUM_ACCOUNT = {
 }
 
 
-class Site(msgspec.Struct, frozen=True):
-    """Where organizations are made: a running server. `organization_id` and `key`: those of its founder."""
+class SetupServer(msgspec.Struct, frozen=True):
+    """A running server on which organizations are made. `organization_id`, `key`: the first organization and its
+    root user's key."""
 
     base_url: str
     database_url: str
@@ -44,10 +45,10 @@ class Site(msgspec.Struct, frozen=True):
 
     @contextmanager
     def sub_organization(self, name: str) -> Iterator[tuple[Client, ApiKeyPair]]:
-        """The client and the key of the one root user of a new organization."""
+        """Make an organization with one root user. Returns the client and the key of this user."""
         key = generate_api_key()
-        with self.client(self.organization_id, self.key) as founder:
-            made = founder.submit(
+        with self.client(self.organization_id, self.key) as parent:
+            made = parent.submit(
                 "create_sub_organization",
                 {"subOrganizationName": name, "rootUsers": [_root_user(key)], "rootQuorumThreshold": 1},
             )
@@ -57,14 +58,14 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class Organization(msgspec.Struct, frozen=True, kw_only=True):
-    """One to send requests to, as the user who has this key. `holds`: what tells it from others, in words."""
+    """An organization, and the key that stamps the requests to it. `holds`: what distinguishes it, in words."""
 
     id: str
     key: ApiKeyPair
     holds: str = ""
 
 
-Furnishing = Callable[[Site], Organization]
+Setup = Callable[[SetupServer], Organization]
 """Makes an organization."""
 
 
@@ -72,15 +73,15 @@ class OfTen(Organization, frozen=True, kw_only=True):
     authenticator_id: str
 
 
-def empty(site: Site) -> Organization:
-    """Nothing but the root user, who asks."""
-    with site.sub_organization("Empty") as (root, key):
+def empty(server: SetupServer) -> Organization:
+    """An organization with only the root user, who sends the requests."""
+    with server.sub_organization("Empty") as (root, key):
         return Organization(id=root.whoami().organization_id, key=key)
 
 
-def of_ten(site: Site) -> OfTen:
-    """The installation's first organization, with 10 wallets and 10 users. Its root user asks."""
-    with site.client(site.organization_id, site.key) as client:
+def of_ten(server: SetupServer) -> OfTen:
+    """The installation's first organization, with 10 wallets and 10 users. Its root user sends the requests."""
+    with server.client(server.organization_id, server.key) as client:
         for number in range(1, WALLETS + 1):
             client.submit("create_wallet", {"walletName": f"Wallet {number}", "accounts": [ETHEREUM_ACCOUNT]})
         _add_users(client, [generate_api_key() for _ in range(2, USERS + 1)])
@@ -88,18 +89,19 @@ def of_ten(site: Site) -> OfTen:
         client.submit("create_authenticators", {"userId": root, "authenticators": [_passkey("Root passkey")]})
         users = client.list_users().users
         if len(users) != USERS or len(client.list_wallets().wallets) != WALLETS:
-            raise BenchFailure("the organization to measure was not made as it should be")
+            raise BenchFailure("the measured organization does not have the expected users and wallets")
     authenticator_id = next(user.authenticators[0].authenticator_id for user in users if user.user_id == root)
-    return OfTen(id=site.organization_id, key=site.key, authenticator_id=authenticator_id)
+    return OfTen(id=server.organization_id, key=server.key, authenticator_id=authenticator_id)
 
 
 class Tagged(Organization, frozen=True, kw_only=True):
     tag_id: str
 
 
-def of_hundred_policies(site: Site) -> Tagged:
-    """10 users and 100 policies. The asker is no root user; one of the policies allows to change users' tags."""
-    with site.sub_organization("A hundred policies") as (root, _):
+def of_hundred_policies(server: SetupServer) -> Tagged:
+    """10 users and 100 policies. The user who sends the requests is no root user; one of the policies allows
+    changes of tags."""
+    with server.sub_organization("A hundred policies") as (root, _):
         key = _ruled(root, "activity.kind == 'UPDATE_USER_TAG'", POLICIES)
         tag = root.create_user_tag(user_tag_name="Desk", user_ids=[])
         return Tagged(
@@ -113,21 +115,22 @@ class Signing(Organization, frozen=True, kw_only=True):
     addresses: Sequence[str]
 
 
-def that_signs_payloads(site: Site) -> Signing:
-    """10 users, 10 policies, a wallet. The asker is no root user; one of the policies allows to sign payloads."""
+def that_signs_payloads(server: SetupServer) -> Signing:
+    """10 users, 10 policies, a wallet. The user who sends the requests is no root user; one of the policies allows
+    signing of payloads."""
     return _signing(
-        site, "Payloads", "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}'"
+        server, "Payloads", "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}'"
     )
 
 
-def that_signs_by_many_keys(site: Site) -> Signing:
-    """The same, with more keys than the server keeps."""
+def that_signs_by_many_keys(server: SetupServer) -> Signing:
+    """Like `that_signs_payloads`, with more keys than the server caches."""
     condition = "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet.label == 'Treasury'"
-    return _signing(site, "Many keys", condition, accounts=MANY_ACCOUNTS)
+    return _signing(server, "Many keys", condition, accounts=MANY_ACCOUNTS)
 
 
-def that_signs_transactions(site: Site) -> Signing:
-    """The same, with a token whose ABI is known; the policy looks at the call of the token that is to be signed."""
+def that_signs_transactions(server: SetupServer) -> Signing:
+    """Like `that_signs_payloads`, with the ABI of a token. The policy reads the call of the token."""
     condition = (
         f"eth.tx.chain_id == {CHAIN_ID} && eth.tx.to == '{TOKEN}' && eth.tx.function_name == 'transfer'"
         f" && eth.tx.contract_call_args['_value'] < {VALUE_MAX}"
@@ -138,14 +141,14 @@ def that_signs_transactions(site: Site) -> Signing:
         "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
         "label": "A token",
     }
-    return _signing(site, "Transactions", condition, interface)
+    return _signing(server, "Transactions", condition, interface)
 
 
 def _signing(
-    site: Site, name: str, condition: str, interface: Mapping[str, str] | None = None, accounts: int = 1
+    server: SetupServer, name: str, condition: str, interface: Mapping[str, str] | None = None, accounts: int = 1
 ) -> Signing:
-    """`condition` of the policy that allows; {address} in it stands for the first account's."""
-    with site.sub_organization(name) as (root, _):
+    """`condition`: of the policy that allows. {address} in it is replaced by the address of the first account."""
+    with server.sub_organization(name) as (root, _):
         if interface is not None:
             root.submit("create_smart_contract_interface", interface)
         addresses = _wallet(root, accounts)
@@ -155,7 +158,7 @@ def _signing(
 
 
 def _wallet(root: Client, accounts: int) -> Sequence[str]:
-    """Make a wallet of so many accounts. Their addresses."""
+    """Make a wallet with this number of accounts. Returns their addresses."""
     planned = [ETHEREUM_ACCOUNT | {"path": f"m/44'/60'/0'/0/{index}"} for index in range(accounts)]
     made = root.submit("create_wallet", {"walletName": "Treasury", "accounts": planned[:ACCOUNTS_AT_ONCE]})
     wallet = made["activity"]["result"]["createWalletResult"]
@@ -173,27 +176,28 @@ class Recorded(Organization, frozen=True, kw_only=True):
     cursors: Sequence[str]
 
 
-def of_thousand_activities(site: Site) -> Recorded:
-    return _recorded(site, 1_000)
+def of_thousand_activities(server: SetupServer) -> Recorded:
+    return _recorded(server, 1_000)
 
 
-def of_hundred_thousand_activities(site: Site) -> Recorded:
-    return _recorded(site, 100_000)
+def of_hundred_thousand_activities(server: SetupServer) -> Recorded:
+    return _recorded(server, 100_000)
 
 
-def _recorded(site: Site, count: int) -> Recorded:
-    """So many activities on record. Whoever submitted them, the root user, asks for them."""
-    with site.sub_organization(f"{count} activities") as (root, key):
+def _recorded(server: SetupServer, count: int) -> Recorded:
+    """An organization with this number of activities. The root user has submitted them and sends the requests."""
+    with server.sub_organization(f"{count} activities") as (root, key):
         (user,) = root.list_users().users
         organization_id = root.whoami().organization_id
-        cursors = write_history(site.database_url, organization_id, user, count)
+        cursors = write_history(server.database_url, organization_id, user, count)
         return Recorded(id=organization_id, key=key, holds=f"{count:,} activities", cursors=cursors)
 
 
 def _ruled(root: Client, condition: str, policies: int) -> ApiKeyPair:
-    """Add nine users, one of them the asker, and so many policies, one of which allows this by the asker's tag.
+    """Add nine users and this number of policies. One of the policies allows the condition to a tag of the first
+    of these users.
 
-    The asker's key.
+    Returns the key of this user.
     """
     keys = [generate_api_key() for _ in range(2, USERS + 1)]
     asker_id, *user_ids = _add_users(root, keys)
@@ -211,12 +215,12 @@ def _ruled(root: Client, condition: str, policies: int) -> ApiKeyPair:
         "create_policies", {"policies": among_others(allowing(has_tag(asker_tag), condition), people, policies)}
     )
     if len(root.list_policies().policies) != policies:
-        raise BenchFailure("the policies to measure with were not made as they should be")
+        raise BenchFailure("the measured organization does not have the expected policies")
     return keys[0]
 
 
 def _add_users(client: Client, keys: Sequence[ApiKeyPair]) -> list[str]:
-    """Add a user for each key, with a passkey besides; their ids."""
+    """Add a user with a passkey for each key. Returns their ids."""
     users = [_user(number, key) for number, key in enumerate(keys, 2)]
     made = client.submit("create_users", {"users": users})
     return list(made["activity"]["result"]["createUsersResult"]["userIds"])

@@ -1,6 +1,6 @@
-"""Policies as organizations have them: who may do what, to whom money may go, when, and what nobody may do.
+"""Policies like those of real organizations: who may do what, allowed recipients, times, and denials.
 
-Here: their expressions, of the documented kinds. Not here: whose organization they rule (`organizations`).
+Here: their expressions, of the documented kinds. Not here: their organizations (`organizations`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 Policy = dict[str, Any]
-"""As the wire spells it."""
+"""A policy with the names of the API."""
 
 _DENIES_EVERY = 12
 
 
 class People(msgspec.Struct, frozen=True):
-    """The ids that policies name people by. The asker is none of the users and has none of the tags."""
+    """The ids of users and tags in policies. The user who sends the requests is not among them and has none of the
+    tags."""
 
     user_ids: Sequence[str]
     tag_ids: Sequence[str]
@@ -37,7 +38,8 @@ def allowing(consensus: str, condition: str) -> Policy:
 
 
 def among_others(decisive: Policy, people: People, count: int) -> list[Policy]:
-    """So many policies, this one in their middle. The others have nothing to say of what it allows."""
+    """This number of policies, with `decisive` in their middle. The others do not apply to the activities that it
+    allows."""
     others = [_other(number, people) for number in range(count - 1)]
     return [*others[: count // 2], decisive, *others[count // 2 :]]
 

@@ -1,4 +1,4 @@
-"""What processes use, as Linux counts it: memory, processor time, theirs and everybody else's."""
+"""The memory and processor time of processes, as Linux counts them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def family(pid: int) -> Iterator[int]:
-    """The process, its children, theirs, and so on."""
+    """The ids of the process and all its descendants."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             children = (task / "children").read_text().split()
-        except (FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+        except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
         for child in children:
             yield from family(int(child))
 
 
 def peak_bytes(pid: int) -> int:
-    """The most memory that the process has had resident (VmHWM)."""
+    """The peak of the process's resident memory (VmHWM)."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -32,13 +32,13 @@ def peak_bytes(pid: int) -> int:
 
 
 def others_s() -> float:
-    """Processor time, in seconds since some moment, that went to anything but this process and what it started."""
+    """Processor time, in seconds since some moment, of all processes except this one and its descendants."""
     user, nice, system, _, _, _, _, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + steal) / _TICKS_PER_S - processor_s(os.getpid())
 
 
 def processor_s(pid: int) -> float:
-    """Processor time, in seconds, that the process and those that it started have used."""
+    """Processor time, in seconds, of the process and its descendants."""
     return sum(map(_ticks, family(pid))) / _TICKS_PER_S
 
 
@@ -48,5 +48,5 @@ def _ticks(pid: int) -> int:
 
 
 def exit_on_sigterm() -> None:
-    """Have SIGTERM end this process as an exception does, so that the servers that it started are stopped."""
+    """Make SIGTERM raise an exception in this process, so that the servers that it started are stopped."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

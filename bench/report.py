@@ -1,4 +1,4 @@
-"""What is printed: a row per figure, the targets, and the same as JSON."""
+"""The output: a row for each figure, the targets, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ TARGETS: Mapping[tuple[str, str], float] = {
     (CREATE_WALLET.name, "sqlite"): 0.01,
     (LIST_WALLETS.name, "postgres"): 0.30,
 }
-"""Least shares of one worker with one organization."""
+"""The least shares of one worker with one organization."""
 
 NEARLY = 0.9
-"""Of a target: this is within its tolerance."""
+"""A share of at least this fraction of its target is within the tolerance."""
 
 
 def row(result: Result) -> str:
@@ -76,7 +76,7 @@ def row(result: Result) -> str:
 
 
 def verdicts(results: Sequence[Result]) -> list[str]:
-    """A line per target that these results tell something about."""
+    """A line for each target for which there is a result."""
     lines = [
         _verdict(
             f"{_operation(result)}, {result.store}, one worker", result.figures.share, TARGETS[key], result.figures
@@ -102,7 +102,8 @@ def _operation(result: Result) -> str:
 
 
 def _verdict(what: str, got: float, least: float, figures: Figures) -> str:
-    """Only a server that had its core to itself can miss: others lower a share, and never raise it."""
+    """A target is missed only if no other program used the server's core, because others lower a share and never
+    raise it."""
     disturbed = figures.others > DISTURBED
     if got >= least:
         word = "reached"

@@ -1,6 +1,6 @@
-"""What was measured, as values: a figure with its case, and the figure that it is compared with.
+"""The results: figures with their case, and the figure that each is compared with.
 
-Not here: measuring (`measuring`), which figures are taken (`run`), printing (`report`).
+Not here: measuring (`measuring`), which figures are measured (`run`), printing (`report`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from bench.measuring import Figures
 StoreName = Literal["sqlite", "postgres"]
 
 COMPARED_LEAST = 0.9
-"""The least share of a figure in the one that it is compared with, unless its baseline says otherwise."""
+"""The least ratio of a figure to the one that it is compared with, unless its baseline has another."""
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The figure that another is compared with, since both were measured in turns.
+    """The figure that another one is compared with. Both were measured in turns.
 
-    `least`: the target of the other's share as a share of this one; None if there is no target.
+    `least`: the target of the ratio of the two shares; None if there is no target.
     """
 
     what: str
@@ -29,9 +29,9 @@ class Baseline(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """`asked`: of which organizations requests were, or what the one organization holds, if that sets it apart.
+    """`asked`: the organizations of the requests, or what the one organization has, if that distinguishes it.
 
-    `workers`: processes of one server, or servers of one process each.
+    `workers`: processes of one server, or servers with one process each.
     """
 
     case: str

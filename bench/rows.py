@@ -1,6 +1,6 @@
-"""Rows written straight to an installation's database, where making them through the API would take an hour.
+"""Writes rows directly to an installation's database, because the API would take an hour for them.
 
-Here: how they get there, for either store. Not here: what they hold (`crowd`, `histories`).
+Here: writing, for both databases. Not here: the contents of the rows (`many_organizations`, `histories`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHARED = "snapshot"
 
 
 def write(database_url: str, batches: Iterable[Batch]) -> None:
-    """Insert the rows, one transaction a batch or a table; a server may be running on the database."""
+    """Insert the rows, with a transaction for each batch or table. A server may run on the database."""
     path = sqlite_path(database_url)
     if path is None:
         asyncio.run(_copy(database_url, batches))
@@ -41,12 +41,12 @@ async def _copy(database_url: str, batches: Iterable[Batch]) -> None:
     try:
         for batch in batches:
             for table, rows in _by_table(batch).items():
-                if table == _SHARED:  # perhaps written before, which COPY does not forgive
+                if table == _SHARED:  # the row may exist, and COPY would fail
                     insert = f"INSERT INTO {table} VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
                     await connection.executemany(insert, set(rows))
                 else:
                     await connection.copy_records_to_table(table, records=rows)
-        # Now, since the server would do it by itself in the middle of a measurement.
+        # Now, because otherwise the server would do it during a measurement.
         await connection.execute("VACUUM ANALYZE")
     finally:
         await connection.close()

@@ -1,6 +1,6 @@
-"""The whole run: databases, servers, and which figures are taken of them.
+"""The complete run: databases, servers, and the figures that are measured.
 
-Here: what is measured against what. Not here: how (`measuring`), what is printed (`report`).
+Here: what is measured and compared. Not here: one measurement (`measuring`), the output (`report`).
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import msgspec
 from bench.cases import CREATE_INTERFACE, LIST_WALLETS, SIGN_RAW_PAYLOAD, Case
 from bench.contention import contended
 from bench.cores import Cores, pinned
-from bench.crowd import Member, new_members, settle
 from bench.installation import Installation, new_installation
+from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
 from bench.moto import moto_signing
-from bench.organizations import Furnishing
+from bench.organizations import Setup
 from bench.results import COMPARED_LEAST, Baseline, Result, StoreName
 from bench.server import running
 from bench.stamping import Stamping
 from tests.support.postgres import PostgresServer, running_postgres
 
 FEW = 1_000
-"""Organizations that a server keeps in memory together with ease."""
+"""A number of organizations that a server's cache holds easily."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to measure. `crowd`: how many organizations the second database has beside the first one; 0: no second.
-    `pace_of_all` is for all cores together. `contention`: whether several servers are measured over PostgreSQL."""
+    """What to measure. `organizations`: how many the second database has besides the first one; 0: no second
+    database. `pace_of_all` is for all cores. `contention`: whether several servers are measured over PostgreSQL."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
     worker_counts: Sequence[int]
-    crowd: int
+    organizations: int
     contention: bool
     pace: Pace
     pace_of_all: Pace
@@ -45,19 +45,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result]:
     """Everything in the plan, one result after the other. This process must be on the load's core."""
-    members = new_members(plan.crowd)
+    tenants = new_tenants(plan.organizations)
     if SIGN_RAW_PAYLOAD in plan.cases:
         yield _of_peer(plan, {cores.server})
     for store in plan.stores:
         with _databases(store) as databases:
             say(f"preparing {store}")
-            furnishings = [each for case in plan.cases for each in case.furnishings]
-            one = new_installation(databases.new(), databases.folder / "one", {cores.server}, furnishings)
+            setups = [each for case in plan.cases for each in case.setups]
+            one = new_installation(databases.new(), databases.folder / "one", {cores.server}, setups)
             many = None
-            if members and any(case.everywhere for case in plan.cases):
-                furnishings = [each for case in plan.cases if case.everywhere for each in case.furnishings]
-                many = new_installation(databases.new(), databases.folder / "many", {cores.server}, furnishings)
-                settle(many, members)
+            if tenants and any(case.everywhere for case in plan.cases):
+                setups = [each for case in plan.cases if case.everywhere for each in case.setups]
+                many = new_installation(databases.new(), databases.folder / "many", {cores.server}, setups)
+                write_organizations(many, tenants)
             for workers in plan.worker_counts if store == "postgres" else [1]:
                 alone = workers == 1
                 places: Set[int] = {cores.server} if alone else cores.all
@@ -65,23 +65,23 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                 for case in plan.cases:
                     if case.smaller is not None:
                         if alone:
-                            yield from _grown(plan, store, case, case.smaller, one, places)
+                            yield from _small_and_large(plan, store, case, case.smaller, one, places)
                     elif case.everywhere or alone:
                         among = (one,) if many is None or not case.everywhere else (one, many)
-                        yield from _compared(plan, store, workers, case, among, len(members), places)
+                        yield from _compared(plan, store, workers, case, among, len(tenants), places)
                 if many is not None and alone and LIST_WALLETS in plan.cases:
-                    yield from _spread(plan, store, many, members, places)
+                    yield from _spread(plan, store, many, tenants, places)
             if store == "postgres" and plan.contention:
                 databases.move(cores.all)
                 of_several = databases.folder / "several"
-                furnishing = CREATE_INTERFACE.furnishing
+                setup = CREATE_INTERFACE.setup
                 yield from contended(
-                    new_installation(databases.new(), of_several, cores.all, [furnishing]), cores.all, plan.pace
+                    new_installation(databases.new(), of_several, cores.all, [setup]), cores.all, plan.pace
                 )
 
 
 def _of_peer(plan: Plan, places: Set[int]) -> Result:
-    """What moto makes of the same machine: one key, one process, nothing kept."""
+    """The figures of moto on the same machine: one key, one process, nothing stored."""
     with (
         tempfile.TemporaryDirectory(prefix="keystead-bench-") as folder,
         moto_signing(Path(folder), places) as subject,
@@ -96,37 +96,37 @@ def _compared(
     workers: int,
     case: Case,
     installations: Sequence[Installation],
-    crowd: int,
+    organizations: int,
     places: Set[int],
 ) -> Iterator[Result]:
-    """One case, asked of the same organization, alone in its database and among many."""
+    """One case on the same organization, alone in its database and among many."""
     pace = plan.pace if workers == 1 else plan.pace_of_all
     with ExitStack() as stack:
         subjects = []
         for installation in installations:
             settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
             server = stack.enter_context(running(settings, installation.folder, places))
-            stamping = Stamping(case, installation.organizations[case.furnishing], server.base_url)
+            stamping = Stamping(case, installation.organizations[case.setup], server.base_url)
             subjects.append(Subject(stamping.requests, [server]))
         baseline = None
-        for figures, others in zip(measure(subjects, places, pace), (0, crowd), strict=False):
+        for figures, others in zip(measure(subjects, places, pace), (0, organizations), strict=False):
             yield Result(
                 case=case.name,
                 store=store,
                 workers=workers,
                 organizations=1 + others,
-                asked=installations[0].organizations[case.furnishing].holds,
+                asked=installations[0].organizations[case.setup].holds,
                 figures=figures,
                 baseline=baseline,
             )
             baseline = Baseline("one organization alone", figures.share, COMPARED_LEAST if workers == 1 else None)
 
 
-def _grown(
-    plan: Plan, store: StoreName, case: Case, smaller: Furnishing, installation: Installation, places: Set[int]
+def _small_and_large(
+    plan: Plan, store: StoreName, case: Case, smaller: Setup, installation: Installation, places: Set[int]
 ) -> Iterator[Result]:
-    """One case, asked in turns of a small organization and of one that has grown, of one server."""
-    organizations = [installation.organizations[furnishing] for furnishing in (smaller, case.furnishing)]
+    """One case on a small and on a large organization of one server, in turns."""
+    organizations = [installation.organizations[setup] for setup in (smaller, case.setup)]
     with running(installation.settings, installation.folder, places) as server:
         subjects = [
             Subject(Stamping(case, organization, server.base_url).requests, [server])
@@ -147,36 +147,36 @@ def _grown(
 
 
 def _spread(
-    plan: Plan, store: StoreName, installation: Installation, members: Sequence[Member], places: Set[int]
+    plan: Plan, store: StoreName, installation: Installation, tenants: Sequence[Tenant], places: Set[int]
 ) -> Iterator[Result]:
-    """list_wallets of many organizations in turn: of a few that stay in memory, and of any of them."""
+    """list_wallets of many organizations in turn: of a few that stay in the cache, and of all of them."""
     chance = random.Random(1)
     with ExitStack() as stack:
         subjects = []
-        few = members[:FEW]
-        for chosen, warm_up in ((few, 3 * len(few)), (members, 0)):
+        few = tenants[:FEW]
+        for chosen, warm_up in ((few, 3 * len(few)), (tenants, 0)):
             server = stack.enter_context(running(installation.settings, installation.folder, places))
-            organization = installation.organizations[LIST_WALLETS.furnishing]
+            organization = installation.organizations[LIST_WALLETS.setup]
             stamping = Stamping(LIST_WALLETS, organization, server.base_url)
 
-            def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Member] = chosen) -> list[bytes]:
+            def make(count: int, stamping: Stamping = stamping, chosen: Sequence[Tenant] = chosen) -> list[bytes]:
                 return stamping.requests_of(chance.choices(chosen, k=count))
 
             subjects.append(Subject(make, [server], warm_up))
-        asked = (f"of {len(few):,} organizations", f"of all {len(members):,}")
+        asked = (f"of {len(few):,} organizations", f"of all {len(tenants):,}")
         for figures, which in zip(measure(subjects, places, plan.pace), asked, strict=True):
             yield Result(
                 case=LIST_WALLETS.name,
                 store=store,
                 workers=1,
-                organizations=1 + len(members),
+                organizations=1 + len(tenants),
                 asked=which,
                 figures=figures,
             )
 
 
 class _Databases:
-    """Where a store's databases are made, and where its server, if it has one, runs."""
+    """Makes the databases of a store, and moves its server, if it has one, between cores."""
 
     def __init__(self, folder: Path, postgres: PostgresServer | None) -> None:
         self.folder = folder
@@ -191,7 +191,7 @@ class _Databases:
         return f"sqlite:///{self.folder / f'{self._made}.db'}"
 
     def move(self, places: Set[int]) -> None:
-        """Have the database server run on these cores."""
+        """Restart the database server on these cores."""
         if self._postgres is not None:
             self._postgres.stop()
             with pinned(places):

@@ -1,7 +1,7 @@
-"""The server under test: `keystead serve` in processes of its own, with the settings it has when nothing is set.
+"""The measured server: `keystead serve` in its own processes, with default settings.
 
-Here: starting, pinning, stopping, of a peer as well. Its log, a line per request, goes to a file, as it does in
-production. The process that signs for it is its child, and so on the same cores.
+Here: starting, pinning and stopping, also for the server to compare with. Its log, a line for each request, goes
+to a file, as in production. Its signer is a child process, and therefore on the same cores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Server(msgspec.Struct, frozen=True):
         return f"http://127.0.0.1:{self.port}"
 
     def peak_bytes(self) -> int:
-        """The most memory that its processes have had resident, added up (Linux: VmHWM)."""
+        """The sum of the peaks of its processes' resident memory (VmHWM)."""
         return sum(peak_bytes(pid) for pid in family(self.pid))
 
 
@@ -49,7 +49,7 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def running(settings: Mapping[str, str], folder: Path, cores: Set[int]) -> Iterator[Server]:
-    """A server with these KEYSTEAD_… variables, on these cores, ready to answer. Raises BenchFailure otherwise."""
+    """Run a server with these KEYSTEAD_… variables on these cores. It is ready to answer. Raises BenchFailure."""
     port = free_port()
     variables = environment({**settings, "KEYSTEAD_PORT": str(port)})
     with running_command([KEYSTEAD, "serve"], variables, port, "/readyz", folder / "server.log", cores) as server:
@@ -65,7 +65,8 @@ def running_command(
     log: Path,
     cores: Set[int],
 ) -> Iterator[Server]:
-    """A command that serves on this port, once it answers a GET of this path. Raises BenchFailure otherwise."""
+    """Run a command that serves on this port, and wait until it answers a GET of this path. Raises
+    BenchFailure."""
     with log.open("wb") as written, pinned(cores):
         process = subprocess.Popen(
             command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=written
@@ -102,7 +103,7 @@ def _is_ready(port: int, path: str) -> bool:
 
 
 def free_port() -> int:
-    """One that nothing listens on."""
+    """A port on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,6 +1,6 @@
-"""From a case to the bytes of its requests, each stamped for itself.
+"""From a case to the bytes of its requests, each with its own stamp.
 
-Here: HTTP/1.1. Requests are built and stamped by the published client, so they carry the headers that it sends.
+Here: HTTP/1.1. The Python client builds and stamps the requests, so they have its headers.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from keystead.stamps.signing import ApiKeyPair
 
 
 class Stamping:
-    """Makes requests of one case, to one server, as bytes to be sent."""
+    """Makes the requests of one case to one server, as bytes."""
 
     def __init__(self, case: Case, organization: Organization, base_url: str) -> None:
         self._case = case
         self._organization = organization
         self._base_url = base_url
-        self._http = httpx.Client()  # never used: no request leaves this way
+        self._http = httpx.Client()  # required by the client, and never used
         self._own = self._client(organization.id, organization.key)
 
     def requests(self, count: int) -> list[bytes]:
         """Requests of the organization."""
         return [self._one(self._own) for _ in range(count)]
 
-    def requests_of(self, members: Iterable[tuple[str, ApiKeyPair]]) -> list[bytes]:
+    def requests_of(self, tenants: Iterable[tuple[str, ApiKeyPair]]) -> list[bytes]:
         """One request of each of these organizations, in this order."""
-        return [self._one(self._client(organization_id, key)) for organization_id, key in members]
+        return [self._one(self._client(organization_id, key)) for organization_id, key in tenants]
 
     def _one(self, client: Client) -> bytes:
         return _on_the_wire(client.prepare(self._case.path, self._case.fields(self._organization)))
@@ -42,7 +42,7 @@ class Stamping:
 
 
 def _on_the_wire(prepared: Prepared) -> bytes:
-    """The request as httpx would send it."""
+    """The bytes that httpx would send."""
     url = httpx.URL(prepared.url)
     headers = {"Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", **prepared.headers}
     return posted(url.path, f"{url.host}:{url.port}", headers, prepared.body)

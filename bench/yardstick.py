@@ -1,7 +1,7 @@
-"""The yardstick: how many P-256 signatures `openssl speed` verifies per second, on given cores, now.
+"""The yardstick: how many P-256 signatures `openssl speed` verifies per second on these cores, now.
 
-Every request costs one such verification at least, so a share of this rate says how near a server is to its floor,
-whatever the machine is and whatever else it is doing.
+Every request takes at least one such verification. Therefore the ratio of a server's rate to this rate can be
+compared between machines, and between times of different load.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from bench.cores import pinned
 from bench.failure import BenchFailure
 
 _SECONDS = 1
-"""The least `openssl speed` knows. It signs for as long as it verifies, so a yardstick takes two."""
+"""The least time of `openssl speed`. It also signs for as long, so a run takes twice this time."""
 
 
 def verifications_per_s(cores: Set[int]) -> float:
-    """Of all these cores together: `openssl speed` on each of them, at the same time."""
+    """The sum over these cores, with `openssl speed` on each of them at the same time."""
     openssl = shutil.which("openssl")
     if openssl is None:
-        raise BenchFailure("the yardstick is `openssl speed`, and there is no openssl here")
+        raise BenchFailure("the command openssl is not installed; the yardstick is `openssl speed`")
     runs = [_begun([openssl, "speed", "-seconds", str(_SECONDS), "ecdsap256"], core) for core in sorted(cores)]
     return sum(_rate(run) for run in runs)
 

@@ -1,8 +1,8 @@
-"""How long another tenant waits while one sends the worst requests that are known.
+"""How long another tenant waits while one tenant sends the worst known requests.
 
-Each case is one kind of request, sent by one caller over several connections. Meanwhile a user of another
-organization asks `list_wallets` and submits `update_user_name`, in turns. The longest wait is held against the
-bound. Here: the measuring. Not here: the requests (`worst_requests`), and the limits of what one request may cost
+Each case is one kind of request, which one caller sends over several connections. At the same time a user of
+another organization queries `list_wallets` and submits `update_user_name`, in turns. The longest wait is compared
+with the bound. Here: the measurement. Not here: the requests (`worst_requests`), the limits of one request
 (docs/limits.md).
 """
 
@@ -72,7 +72,8 @@ def _measured(
 
 
 def _longest_wait_s(base_url: str, organization_id: str, user_id: str, key: ApiKeyPair, each_s: float) -> float:
-    """In a process of its own: in that of the attacker's threads it would wait for those, too."""
+    """The longest wait of the victim, in seconds. It runs in its own process, because in the attacker's process it
+    would also wait for the attacker's threads."""
     longest_s, deadline = 0.0, time.monotonic() + each_s
     with httpx.Client(base_url=base_url, timeout=60) as http:
         victim = Caller(http, organization_id, user_id, key)
@@ -86,7 +87,7 @@ def _longest_wait_s(base_url: str, organization_id: str, user_id: str, key: ApiK
 
 
 def _another_process() -> ProcessPoolExecutor:
-    """Spawned, since a process with threads is not to be forked."""
+    """A process for the victim. It is spawned, because a process with threads must not fork."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
 
 
@@ -99,7 +100,8 @@ def _submission(victim: Caller) -> httpx.Response:
 
 
 def fuzz_delays(server: Server, findings: Findings, chance: random.Random, *, seconds: float) -> list[Delay]:
-    """Every case, in a random order. A wait beyond its bound is a finding, and so is an answer of the 500s."""
+    """Measure every case, in a random order. A wait above its bound is a finding, and so is a 5xx answer other
+    than 503."""
     attacker, victim = new_sub_organization(server.caller), new_sub_organization(server.caller)
     records = create_records(attacker)
     every = (*CASES, *largest_cases(records))

@@ -1,7 +1,4 @@
-"""What a part of the fuzzer found, and where it is kept.
-
-Here: a finding and its file. Not here: how it was found.
-"""
+"""The findings of a part of the fuzzer, and their files. Not here: how they were found."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The property tests of the suite, again and again with new seeds.
+"""Runs the property tests of the suite repeatedly with new seeds.
 
-They hold our decoders against independent readers, the policy engine against a slow evaluator, and the pipeline
-against a model. Here: running them for a while. Not here: the properties, which are tests.
+They compare the decoders with independent readers, the policy engine with a slow evaluator, and the pipeline with
+a model. Not here: the properties, which are tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PACKAGES = ("primitives", "stamps", "organizations", "chains", "policies", "pip
 
 
 def fuzz_properties(findings: Findings, chance: random.Random, *, until: float) -> None:
-    """Until `until` (`time.monotonic`); a round that has begun is ended. A failure is shrunk by Hypothesis."""
+    """Run until `until` (`time.monotonic`); a run that has started is completed. Hypothesis shrinks a failure."""
     folders = [f"tests/{name}" for name in _PACKAGES]
     while time.monotonic() < until:
         seed = chance.randrange(2**32)

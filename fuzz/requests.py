@@ -1,8 +1,8 @@
 """Mutated requests to every operation of the catalogue, over HTTP, against a server process.
 
 What must hold: no answer of the 500s but 501; every refusal is JSON in the documented shape and leaves every table
-as it was; no traceback in the log; the server lives. Here: this loop. Not here: mutating (`mutating`), the examples
-(`tests.support.operation_examples`).
+as it was; no traceback in the log; the server lives. Here: this loop. Not here: mutating (`mutating`), what a
+refusal may write (`tables`), the examples (`tests.support.operation_examples`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,17 @@ import httpx
 
 from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
+from fuzz.tables import changed_by_refusal, state
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, refusal
-from tests.support.databases import TABLES
 from tests.support.operation_examples import example_body
 from tests.support.organization_fixtures import RecordIds, create_records
 from tests.support.servers import Server
 
 REQUESTS_OF_A_TENANT = 300
 """After so many, a new organization is made: mutations may have left no root user in the last one."""
-
-CHANGES_BY_ITSELF = (
-    *("policy_evaluation", "snapshot"),  # what policies said of a request that was denied
-    *("outgoing_message", "email_event", "instance"),  # what the server does between requests
-    *("one_time_code", "one_time_code_count"),  # attempts are counted, old codes removed
-)
-"""Tables that a refusal may change, or that change without any request."""
 
 _NOT_IMPLEMENTED = 501
 """A typed refusal of what the public API has and Keystead has not."""
@@ -42,7 +35,7 @@ Target = tuple[Operation, str]
 
 
 def fuzz_requests(server: Server, findings: Findings, chance: random.Random, *, until: float, limit: int) -> None:
-    """Until `until` (`time.monotonic`), and for at most `limit` requests."""
+    """Until `until` (`time.monotonic`), and for at most `limit` requests. The server's mail must find takers."""
     targets: list[Target] = [
         (operation, activity_type)
         for operation in CATALOGUE
@@ -67,13 +60,14 @@ def _try(
     server: Server, tenant: Caller, records: RecordIds, target: Target, findings: Findings, chance: random.Random
 ) -> None:
     operation, activity_type = target
+    database = server.installation.database
     try:
         valid = example_body(tenant, operation, records, activity_type)
     except (AssertionError, KeyError):  # an earlier mutation has taken away what the example needs
         return
     for _ in range(4):
         body = _mutated(valid, chance)
-        before = state(server)
+        before = state(database)
         findings.tried += 1
         try:
             response = tenant.post(operation.path, body)
@@ -84,8 +78,10 @@ def _try(
             findings.add(f"{operation.name}: {response.status_code} {response.text[:120]}", body)
         elif response.status_code != 200:
             _check_refusal(operation.name, response, body, findings)
-            if state(server) != before:
-                findings.add(f"{operation.name}: refused with {response.status_code}, yet something changed", body)
+            changed = changed_by_refusal(operation.name, response.status_code, before, state(database))
+            if changed:
+                said = f"refused with {response.status_code}, yet changed: {', '.join(changed)}"
+                findings.add(f"{operation.name}: {said}", body)
 
 
 def _mutated(valid: bytes, chance: random.Random) -> bytes:
@@ -105,13 +101,6 @@ def _check_refusal(name: str, response: httpx.Response, body: bytes, findings: F
         refusal(response)
     except (AssertionError, KeyError, ValueError) as error:
         findings.add(f"{name}: a refusal that is not in the documented shape: {error!r}"[:200], body)
-
-
-def state(server: Server) -> list[tuple[Any, ...]]:
-    """How many rows each table has, and the sum of the versions: nothing is written without a change of these."""
-    database = server.installation.database
-    counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in TABLES if name not in CHANGES_BY_ITSELF)
-    return [*database.rows(f"SELECT {counts}"), *database.rows("SELECT sum(version) FROM organization")]
 
 
 def _read_log(server: Server, findings: Findings, start: int) -> int:

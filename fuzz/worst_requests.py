@@ -1,6 +1,7 @@
-"""The worst request that is known for each operation and decoder: large, deep, wide, or expensive to check.
+"""The worst requests that are known for each operation and decoder: large, deep, wide, or expensive to check.
 
-Here: how each is built and sent. Not here: how long others wait meanwhile (`delays`).
+For each limit: the most that is accepted, and a little more. Here: how each is built and sent. Not here: the
+transactions (`worst_transactions`), how long others wait meanwhile (`delays`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,20 @@ from typing import Any
 import httpx
 
 from fuzz.largest_requests import Largest, largest_requests
+from fuzz.worst_transactions import (
+    Build,
+    access_list,
+    bitcoin_inputs,
+    calldata,
+    nested_lists,
+    solana_instructions,
+    tron_memo,
+)
+from keystead.chains.ethereum.interfaces import ENTRIES_MAX
+from keystead.chains.ethereum.typed_data import DELIMITERS_MAX
+from keystead.chains.paths import TOTAL_DEPTH_MAX
+from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX
+from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS
 from tests.support.callers import Caller, encoded, unique, user_params
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, interface_params
 from tests.support.passkeys import SoftPasskey
@@ -22,18 +37,18 @@ AUTHENTICATED_MS = 250
 UNAUTHENTICATED_MS = 50
 """The longest that a tenant may wait for what a stranger sends."""
 BODY_BYTES_MAX = 1_048_576
-TEXT_BYTES = 480_000
-"""Nearly as much as two hex digits for each byte leave room for."""
 
 Send = Callable[[Caller, RecordIds], httpx.Response]
 
 
 @dataclass(frozen=True)
 class Case:
-    """`send` sends one request of its kind. `bound_ms`: how long another tenant may wait meanwhile."""
+    """`send` sends one request of its kind, to which a tenant is answered `status` the first time. `bound_ms`: how
+    long another tenant may wait meanwhile."""
 
     name: str
     send: Send
+    status: int = 200
     bound_ms: int = AUTHENTICATED_MS
 
 
@@ -41,11 +56,13 @@ def _submission(operation: str, parameters: Callable[[], dict[str, Any]]) -> Sen
     return lambda caller, _: caller.submit(operation, parameters())
 
 
-def _transaction(kind: str, unsigned: str) -> Send:
-    parameters = {"type": f"TRANSACTION_TYPE_{kind}", "unsignedTransaction": unsigned}
-    return lambda caller, records: caller.submit(
-        "sign_transaction", parameters | {"signWith": records.private_key_id}
-    )
+def _transaction(kind: str, build: Build) -> Send:
+    def send(caller: Caller, records: RecordIds) -> httpx.Response:
+        signer, unsigned = build(caller, records)
+        parameters = {"type": f"TRANSACTION_TYPE_{kind}", "unsignedTransaction": unsigned.hex(), "signWith": signer}
+        return caller.submit("sign_transaction", parameters)
+
+    return send
 
 
 def _payload(text: str, encoding: str, hash_function: str) -> Send:
@@ -71,15 +88,26 @@ def _long_name() -> dict[str, Any]:
     return {"walletName": "a" * 900_000, "accounts": []}
 
 
-def _long_policy() -> dict[str, Any]:
-    condition = " || ".join(f"eth.tx.to == '0x{n:040x}'" for n in range(9_000))
-    return {"policyName": unique("policy"), "effect": "EFFECT_ALLOW", "condition": condition}
+def _condition(characters: int) -> str:
+    """The condition of this length that takes longest to compile, of those that are known."""
+    return "||".join(["1<1"] * ((characters + 2) // 5)).ljust(characters)
 
 
-def _many_policies() -> dict[str, Any]:
-    listed = ", ".join(f"'0x{n:040x}'" for n in range(90))
-    policy = {"effect": "EFFECT_DENY", "condition": f"eth.tx.to in [{listed}]"}
-    return {"policies": [policy | {"policyName": unique("policy")} for _ in range(90)]}
+def _long_policy(beyond: int) -> Callable[[], dict[str, Any]]:
+    condition = _condition(CHARACTERS_PER_POLICY.default + beyond)
+    return lambda: {"policyName": unique("policy"), "effect": "EFFECT_ALLOW", "condition": condition}
+
+
+_HAS_CHARACTERS = 1_000
+"""More than the policies of a tenant have before."""
+
+
+def _many_policies(beyond: int) -> Callable[[], dict[str, Any]]:
+    """As many characters as all policies of an organization may have, besides those that it has."""
+    whole, rest = divmod(POLICY_CHARACTERS.default - _HAS_CHARACTERS + beyond, CHARACTERS_PER_POLICY.default)
+    sizes = [CHARACTERS_PER_POLICY.default] * whole + [rest] * bool(rest)
+    policies = [{"effect": "EFFECT_DENY", "condition": _condition(size)} for size in sizes]
+    return lambda: {"policies": [policy | {"policyName": unique("policy")} for policy in policies]}
 
 
 def _wallet(accounts: int, depth: int) -> Callable[[], dict[str, Any]]:
@@ -88,9 +116,9 @@ def _wallet(accounts: int, depth: int) -> Callable[[], dict[str, Any]]:
     return lambda: {"walletName": unique("wallet"), "accounts": paths}
 
 
-def _long_interface() -> dict[str, Any]:
-    functions = [{"type": "function", "name": f"f{n}", "inputs": [], "outputs": []} for n in range(4_000)]
-    return interface_params(smartContractInterface=json.dumps(functions))
+def _long_interface(functions: int) -> Callable[[], dict[str, Any]]:
+    listed = [{"type": "function", "name": f"f{n}", "inputs": [], "outputs": []} for n in range(functions)]
+    return lambda: interface_params(smartContractInterface=json.dumps(listed))
 
 
 def _typed_data(depth: int, width: int) -> str:
@@ -105,13 +133,6 @@ def _typed_data(depth: int, width: int) -> str:
     return json.dumps({"types": types, "primaryType": "T0", "domain": {"name": "n"}, "message": value})
 
 
-def _calldata(size: int) -> str:
-    """An EIP-1559 transaction with so many bytes of calldata."""
-    data = b"\xba" + size.to_bytes(3) + b"\x55" * size
-    items = b"\x01\x01\x01\x01\x82\x52\x08\x94" + b"\x11" * 20 + b"\x80" + data + b"\xc0"
-    return (b"\x02\xfa" + len(items).to_bytes(3) + items).hex()
-
-
 def _loops() -> dict[str, Any]:
     """40 conditions that take 100,000 steps each, and that no request changes."""
     numbers = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
@@ -122,16 +143,24 @@ def _loops() -> dict[str, Any]:
     return {"policies": [policy | {"policyName": unique("policy")} for _ in range(10)]}
 
 
-def _passkeys() -> dict[str, Any]:
-    """100 users with ten passkeys each."""
-    passkeys = [SoftPasskey().params() for _ in range(10)]
-    return {"users": [user_params("") | {"apiKeys": [], "authenticators": passkeys} for _ in range(100)]}
+def _passkeys(of_each: int) -> Callable[[], dict[str, Any]]:
+    """100 users with so many passkeys each."""
+
+    def users() -> dict[str, Any]:
+        passkeys = [[SoftPasskey().params() for _ in range(of_each)] for _ in range(100)]
+        return {"users": [user_params("") | {"apiKeys": [], "authenticators": each} for each in passkeys]}
+
+    return users
 
 
-def _empty_structures() -> str:
+def _empty_structures(count: int) -> str:
     types = {"A": [{"name": "v", "type": "B[]"}], "B": []}
-    document = {"types": types, "primaryType": "A", "domain": {}, "message": {"v": [{}] * 16_000}}
+    document = {"types": types, "primaryType": "A", "domain": {}, "message": {"v": [{}] * count}}
     return json.dumps(document, separators=(",", ":"))
+
+
+_EMPTY_STRUCTURES_MAX = (DELIMITERS_MAX - sum(map(_empty_structures(0).count, ",[{")) + 1) // 2
+"""Each has a bracket, and a comma before it."""
 
 
 def largest_cases(records: RecordIds) -> tuple[Case, ...]:
@@ -154,32 +183,56 @@ _ASSERTION = json.dumps(
 
 CASES = (
     Case("nothing but small requests, to compare with", lambda c, _: c.ask("whoami")),
-    Case("a name of 900 kB", _submission("create_wallet", _long_name)),
-    Case("500,000 brackets", _whoami(b'{"organizationId":' + b"[" * 500_000)),
-    Case("300,000 numbers", _whoami(encoded({"organizationId": "", "x": [1] * 300_000}))),
-    Case("a policy of 9,000 comparisons", _submission("create_policy", _long_policy)),
-    Case("policies of 360 kB together", _submission("create_policies", _many_policies)),
+    Case("a name of 900 kB", _submission("create_wallet", _long_name), 400),
+    Case("500,000 brackets", _whoami(b'{"organizationId":' + b"[" * 500_000), 400),
+    Case("300,000 numbers", _whoami(encoded({"organizationId": "", "x": [1] * 300_000})), 400),
+    Case("the longest policy", _submission("create_policy", _long_policy(0))),
+    Case("a policy that is too long", _submission("create_policy", _long_policy(1)), 400),
+    Case("the longest policies together", _submission("create_policies", _many_policies(0))),
+    Case(
+        "policies that are too long together", _submission("create_policies", _many_policies(_HAS_CHARACTERS)), 429
+    ),
     Case("policies of loops", _submission("create_policies", _loops)),
-    Case("1,000 passkeys", _submission("create_users", _passkeys)),
-    Case("a wallet of 100 accounts, 200 deep", _submission("create_wallet", _wallet(100, 200))),
-    Case("a wallet of 1,000 accounts, 5 deep", _submission("create_wallet", _wallet(1_000, 5))),
-    Case("an interface of 4,000 functions", _submission("create_smart_contract_interface", _long_interface)),
-    Case("a transaction with 480 kB of calldata", _transaction("ETHEREUM", _calldata(TEXT_BYTES))),
-    Case("480,000 lists in lists as RLP", _transaction("ETHEREUM", "c1" * TEXT_BYTES)),
-    Case("480 kB as a PSBT", _transaction("BITCOIN", "70736274ff" + "01000101" * (TEXT_BYTES // 4))),
-    Case("480 kB as a Tron transaction", _transaction("TRON", "0a020001" * (TEXT_BYTES // 4))),
-    Case("480 kB as a Solana transaction", _transaction("SOLANA", "00" * TEXT_BYTES)),
+    Case("1,000 passkeys", _submission("create_users", _passkeys(10))),
+    Case("1,100 passkeys", _submission("create_users", _passkeys(11)), 429),
+    Case("the deepest wallet of 50 accounts", _submission("create_wallet", _wallet(50, TOTAL_DEPTH_MAX // 50))),
+    Case("the deepest wallet of 1,000", _submission("create_wallet", _wallet(1_000, TOTAL_DEPTH_MAX // 1_000))),
+    Case("a wallet that is too deep", _submission("create_wallet", _wallet(1_000, 11)), 400),
+    Case("the longest interface", _submission("create_smart_contract_interface", _long_interface(ENTRIES_MAX))),
+    Case(
+        "an interface that is too long",
+        _submission("create_smart_contract_interface", _long_interface(ENTRIES_MAX + 1)),
+        400,
+    ),
+    Case("the longest calldata", _transaction("ETHEREUM", calldata(0))),
+    Case("calldata that is too long", _transaction("ETHEREUM", calldata(1)), 400),
+    Case("the longest access list", _transaction("ETHEREUM", access_list(0))),
+    Case("an access list that is too long", _transaction("ETHEREUM", access_list(1)), 400),
+    Case("lists in lists as RLP", _transaction("ETHEREUM", nested_lists()), 400),
+    Case("the most inputs of a PSBT", _transaction("BITCOIN", bitcoin_inputs(0))),
+    Case("a PSBT of too many inputs", _transaction("BITCOIN", bitcoin_inputs(3)), 400),
+    Case("the longest Tron transaction", _transaction("TRON", tron_memo(0))),
+    Case("a Tron transaction that is too long", _transaction("TRON", tron_memo(1)), 400),
+    Case("the most instructions of Solana", _transaction("SOLANA", solana_instructions(0))),
+    Case("too many instructions of Solana", _transaction("SOLANA", solana_instructions(1)), 400),
     Case("typed data of 4,096 structures", _payload(_typed_data(12, 2), "EIP712", "NO_OP")),
-    Case("typed data 900 structures deep", _payload(_typed_data(900, 1), "EIP712", "NO_OP")),
-    Case("typed data of 16,000 empty structures", _payload(_empty_structures(), "EIP712", "NO_OP")),
-    Case("480 kB to hash", _payload("00" * TEXT_BYTES, "HEXADECIMAL", "KECCAK256")),
+    Case("typed data 900 structures deep", _payload(_typed_data(900, 1), "EIP712", "NO_OP"), 400),
+    Case("the most empty structures", _payload(_empty_structures(_EMPTY_STRUCTURES_MAX), "EIP712", "NO_OP")),
+    Case("too many structures", _payload(_empty_structures(_EMPTY_STRUCTURES_MAX + 1), "EIP712", "NO_OP"), 400),
+    Case("the most to hash", _payload("00" * (PAYLOAD_CHARACTERS_MAX // 2), "HEXADECIMAL", "KECCAK256")),
+    Case("too much to hash", _payload("00" * (PAYLOAD_CHARACTERS_MAX // 2 + 1), "HEXADECIMAL", "KECCAK256"), 400),
     Case("a list of 100 activities", lambda c, _: c.ask("list_activities", paginationOptions={"limit": "100"})),
     Case("every interface with its text", lambda c, _: c.ask("list_smart_contract_interfaces")),
-    Case("a megabyte without a stamp", _stranger(b"[" * (BODY_BYTES_MAX - 1), {}), UNAUTHENTICATED_MS),
-    Case("a long stamp", _stranger(b"{" * (BODY_BYTES_MAX - 1), {"X-Stamp": "e" * 4_000}), UNAUTHENTICATED_MS),
+    Case("a megabyte without a stamp", _stranger(b"[" * (BODY_BYTES_MAX - 1), {}), 401, UNAUTHENTICATED_MS),
+    Case("a long stamp", _stranger(b"{" * (BODY_BYTES_MAX - 1), {"X-Stamp": "e" * 4_000}), 401, UNAUTHENTICATED_MS),
     Case(
         "an unknown passkey over a megabyte",
-        _stranger(encoded({"organizationId": "x", "y": [1] * 500_000}), {"X-Stamp-Webauthn": _ASSERTION}),
+        lambda caller, _: caller.http.post(
+            "/public/v1/query/whoami",
+            content=encoded({"organizationId": caller.organization_id, "y": [1] * 500_000}),
+            headers={"X-Stamp-Webauthn": _ASSERTION},
+        ),
+        401,
         UNAUTHENTICATED_MS,
     ),
 )

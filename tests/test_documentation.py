@@ -13,6 +13,7 @@ from keystead.api.public_schema import PATHS
 from keystead.cli.main import COMMANDS
 from keystead.operations import CATALOGUE, coverage
 from keystead.server import configuration
+from tools.site.configuration import configuration as site_configuration
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
@@ -51,6 +52,10 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists(), path
         if heading:
             assert heading in _headings(target), f"{path}#{heading}"
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    assert site_configuration().startswith("# The documentation as a site")
 
 
 def _headings(page: Path) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from keystead import Unauthenticated
 from keystead.testing import DevelopmentServer
 
 NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
@@ -66,3 +68,45 @@ def test_nothing_is_left_behind(
     with keystead_server():
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
+
+
+def test_the_examples_of_the_page(pytester: pytest.Pytester) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "testing.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    pytester.makepyfile(**{f"test_{number}": block for number, block in enumerate(blocks)})
+    tests = sum(block.count("def test_") for block in blocks)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=tests)
+
+
+def test_each_worker_has_a_server_of_its_own(pytester: pytest.Pytester) -> None:
+    """Each of them freezes its clock at a time of its own; what they see depends on nobody else."""
+    pytester.makepyfile(
+        **{
+            f"test_{number}": f"""
+                import datetime
+
+                MOMENT = datetime.datetime({2030 + number}, 1, 1, tzinfo=datetime.UTC)
+
+                def test_the_clock(keystead_organization, keystead_clock):
+                    for _ in range(20):
+                        assert keystead_clock.freeze(MOMENT) == MOMENT
+                        tag = keystead_organization.client.create_user_tag(user_tag_name=str(_), user_ids=[])
+                        assert tag.activity.created_at.epoch_ms == MOMENT.timestamp() * 1000
+
+                def test_afterwards(keystead):
+                    assert keystead.controls.clock.now() < datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+            """
+            for number in range(2)
+        }
+    )
+    run = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile")
+    run.assert_outcomes(passed=4)
+
+
+def test_organizations_share_nothing(keystead: DevelopmentServer) -> None:
+    one, other = keystead.new_organization("One", wallet=True), keystead.new_organization("Other")
+    assert one.client.list_wallets().wallets[0].wallet_name == "Development"
+    assert other.client.list_wallets().wallets == ()
+    with pytest.raises(Unauthenticated):
+        other.client.list_wallets(organization_id=one.organization_id)
+    assert one.credentials.api_private_key not in repr(one)

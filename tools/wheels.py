@@ -1,10 +1,10 @@
-"""Whether every locked package installs from a wheel, without a compiler, on each Python and platform.
+"""Checks that every locked package installs from a wheel, without a compiler, on each Python and platform.
 
-Here: the Pythons and platforms that Keystead promises, and the check of a lock file. `make lock` runs it:
+Here: the supported Pythons and platforms, and the check of a lock file. `make lock` runs it:
 
     python -m tools.wheels requirements.lock
 
-Exit code 1 when a wheel is missing; the missing ones are named. `--page` writes docs/platforms.md.
+The exit code is 1 if a wheel is missing; the missing ones are named. `--page` writes docs/platforms.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 class Platform(NamedTuple):
-    """A platform by its name in docs/platforms.md. `tags` are the platform tags of wheels that it runs."""
+    """A platform, with its name in docs/platforms.md. `tags`: the platform tags of wheels that it can install."""
 
     name: str
     tags: tuple[str, ...]
@@ -36,14 +36,14 @@ class Platform(NamedTuple):
 
 
 def _manylinux(machine: str) -> tuple[str, ...]:
-    """The wheels that run where glibc is 2.28 or newer."""
+    """The tags of wheels for glibc 2.28 or newer."""
     older = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
     by_glibc = [f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)]
     return (*by_glibc, *(f"{name}_{machine}" for name in older.values()), f"linux_{machine}")
 
 
 def _musllinux(machine: str) -> tuple[str, ...]:
-    """The wheels that run where musl is 1.2 or newer."""
+    """The tags of wheels for musl 1.2 or newer."""
     return tuple(f"musllinux_1_{minor}_{machine}" for minor in (2, 1, 0))
 
 
@@ -74,7 +74,7 @@ PLATFORMS = (
 
 
 class Locked(NamedTuple):
-    """A locked package, with the names of its wheels' files. `marker` says where it is installed at all."""
+    """A locked package, with the names of its wheels' files. `marker`: on which environments it is installed."""
 
     name: str
     version: str
@@ -83,7 +83,7 @@ class Locked(NamedTuple):
 
 
 def locked(lock: Path) -> list[Locked]:
-    """The packages of a lock file, and their wheels as the package index lists them now."""
+    """The packages of a lock file, with the wheels that the package index lists now."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pylock.toml"
         command = ["uv", "pip", "compile", "--quiet", "--universal", "--no-deps", "--python-version", PYTHONS[0]]
@@ -107,7 +107,7 @@ def _runs(python: str, platforms: tuple[str, ...]) -> frozenset[Tag]:
 
 
 def has_wheel(package: Locked, python: str, platform: Platform) -> bool:
-    """Whether a wheel of this package runs there, or the package is not installed there."""
+    """Whether a wheel of this package can be installed there, or the package is not needed there."""
     environment = {**platform.markers, "python_version": python, "python_full_version": f"{python}.0"}
     if package.marker is not None and not package.marker.evaluate(environment):
         return True

@@ -225,7 +225,7 @@ REFUSED: dict[str, tuple[Callable[[Provider], str], str]] = {
     ),
     "of another issuer": (
         lambda provider: altered(provider.token("ada"), claims={"iss": "http://127.0.0.1:1"}),
-        "is not accepted by this server",
+        "this server does not accept issuer",
     ),
 }
 

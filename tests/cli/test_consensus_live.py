@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from keystead import generate_api_key
-from keystead.client.credentials import ENVIRONMENT
-from keystead.stamps.signing import ApiKeyPair
 from tests.support.servers import Server, user_with_key
-from tests.support.terminal import Printed, Terminal
+from tests.support.terminal import People, Terminal
 
 WALLET = '{"walletName":"Reserve","accounts":[]}'
 CASES = """
@@ -25,28 +22,6 @@ approvals = ["Ben"]
 expect = "allow"
 by = "Two make wallets"
 """
-
-
-@dataclass
-class People:
-    """Types commands as the one who is named. Root is the root quorum."""
-
-    terminal: Terminal
-    monkeypatch: pytest.MonkeyPatch
-    base_url: str
-    organization_id: str
-    keys: dict[str, ApiKeyPair]
-
-    def run(self, name: str, *arguments: str) -> Printed:
-        values = {
-            "base_url": self.base_url,
-            "organization_id": self.organization_id,
-            "api_public_key": self.keys[name].public_key,
-            "api_private_key": self.keys[name].private_key,
-        }
-        for field, variable in ENVIRONMENT.items():
-            self.monkeypatch.setenv(variable, values[field])
-        return self.terminal.run(*arguments)
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_issuers_that_are_asked_for_their_keys(tmp_path: Path) -> None:
             found = ask(printed, "account", filterType="OIDC_TOKEN", filterValue=token)
             assert answered(found) == {"organizationId": organization_id}
             status, message = refusal(signed_up(printed, stranger, "eve"))
-            assert (status, "is not accepted by this server" in message) == (400, True), message
+            assert (status, "this server does not accept issuer" in message) == (400, True), message
     credentials = json.loads((tmp_path / "data" / "credentials.json").read_text())
     assert credentials["organizationId"] in printed
 

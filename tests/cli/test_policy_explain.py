@@ -9,6 +9,7 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy, PolicyOutcome
+from tests.describe.test_signing import TO, ethereum
 from tests.support.terminal import FakeServer, Terminal, activity, evaluation, policy, refused, user, vote
 
 ID = "01a1ffce-afbf-7700-92ee-ff68bc6982e1"
@@ -204,3 +205,24 @@ def test_a_refusal_says_how_to_learn_more(fake: FakeServer, terminal: Terminal) 
     printed = terminal.run("request", "submit/create_wallet", "{}")
     assert printed.code == 1
     assert f"`keystead policy explain {ID}`" in printed.err
+
+
+def test_values_compared(fake: FakeServer, terminal: Terminal) -> None:
+    value = policy("Small", Effect.ALLOW, f"eth.tx.to == '{TO}' && eth.tx.value < 5 && wallet.id == 'x'")
+    fake.organization([ANA], [value, TWO], ANA.user_id)
+    intent = {"signWith": TO, "unsignedTransaction": ethereum(to=TO), "type": "TRANSACTION_TYPE_ETHEREUM"}
+    fake.answers["query/get_activity"] = {
+        "activity": activity(
+            "COMPLETED", vote(ANA), kind="SIGN_TRANSACTION_V2", intent={"signTransactionIntentV2": intent}
+        )
+    }
+    evaluated = evaluation("Ana", *NOTHING, said(value, "DENY_IMPLICIT", "condition"))
+    lines = explained(fake, terminal, evaluated)
+    assert lines[1:5] == [
+        "",
+        "values that the conditions compare",
+        f"  eth.tx.to     {TO.lower()}",
+        "  eth.tx.value  0",
+    ]
+    told = json.loads(terminal.run("policy", "explain", ID, "--json").out)
+    assert told["values"] == {"eth.tx.to": [TO.lower()], "eth.tx.value": [0]}

@@ -117,7 +117,7 @@ def test_retry_after(header: str, seconds: float | None) -> None:
 
 def test_a_redirect_is_not_followed(driven: Make) -> None:
     server = StandIn(httpx.Response(308, headers={"Location": "https://elsewhere.example/"}))
-    with pytest.raises(ProtocolError, match=r"308 to https://elsewhere\.example/.*base URL"):
+    with pytest.raises(ProtocolError, match=r"HTTP 308\) to https://elsewhere\.example/.*base URL"):
         driven(server).call(lambda c: c.whoami())
     assert len(server.requests) == 1
 

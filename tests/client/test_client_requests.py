@@ -151,7 +151,7 @@ def test_a_slash_after_the_base_url_is_one_slash(base_url: str) -> None:
 
 @pytest.mark.parametrize("path", ["whoami", "query/", "query/../submit/x", "get/x", "query/x?y", ""])
 def test_paths_that_are_none(path: str) -> None:
-    with pytest.raises(UsageError, match="a path is like"):
+    with pytest.raises(UsageError, match="expected a path such as"):
         client().prepare(path, {})
 
 

@@ -119,11 +119,11 @@ OTHER_KEY = generate_api_key(seed=b"another")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"base_url": "localhost:8080"}, "base_url must be like"),
-        ({"base_url": "ftp://localhost"}, "base_url must be like"),
-        ({"base_url": "http://"}, "base_url must be like"),
-        ({"base_url": "http://u:hidden@localhost"}, "no user, password"),
-        ({"base_url": "http://localhost?x=1"}, "query or fragment"),
+        ({"base_url": "localhost:8080"}, "base_url: expected a URL"),
+        ({"base_url": "ftp://localhost"}, "base_url: expected a URL"),
+        ({"base_url": "http://"}, "base_url: expected a URL"),
+        ({"base_url": "http://u:hidden@localhost"}, "without user, password"),
+        ({"base_url": "http://localhost?x=1"}, "query and fragment"),
         ({"base_url": "http://localhost:port"}, "base_url is not a valid URL"),
         ({"base_url": "http://[::1"}, "base_url is not a valid URL"),
         ({"organization_id": ""}, "organization_id is missing"),

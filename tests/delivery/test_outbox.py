@@ -64,6 +64,7 @@ def waiting(id_: str = "m1", give_up_at_ms: int = 10**9) -> OutgoingMessage:
         created_at_ms=0,
         due_ms=0,
         give_up_at_ms=give_up_at_ms,
+        expires_at_ms=give_up_at_ms,
     )
 
 
@@ -83,6 +84,7 @@ def outbox(rows: Rows, recipient: Recipient, clock: Clock) -> Outbox:
         now_ms=lambda: clock.now_ms,
         new_id=lambda: "event",
         random_fraction=lambda: 1.0,
+        kept_ms=1_000,
     )
 
 

@@ -171,7 +171,7 @@ def test_one_line(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
         master_key.create(path, key)
     fitting, one, other = keys
     refused = {
-        (one, other): "neither is the master key of this installation",
+        (one, other): "neither key is the master key of this installation",
         (fitting, fitting): "both master keys are the same",
         (fitting, tmp_path / "missing"): "does not exist",
         (fitting, Path("pkcs11:token=x;object=y")): "the PKCS#11 URI lacks module-path",

@@ -255,7 +255,9 @@ def test_an_outage(
     """Is a 503 that says why, once more without asking for a few seconds, and over when the issuer is back."""
     harness = DiscoveryHarness(**answers)
     for _ in range(2):
-        with pytest.raises(Unavailable, match=f"the keys of issuer '{ISSUER.url}' cannot be had now") as refused:
+        with pytest.raises(
+            Unavailable, match=f"the keys of issuer '{ISSUER.url}' cannot be fetched now"
+        ) as refused:
             run(harness.proves(ISSUER.token(NOW_S)))
         assert why in refused.value.message
         assert "secret" not in refused.value.message + caplog.text

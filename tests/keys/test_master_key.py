@@ -60,8 +60,8 @@ CONTENTS = {
     "too short": (TEXT[:-1].encode(), "holds no master key"),
     "too long": (TEXT.encode() + b"0", "holds no master key"),
     "raw bytes": (bytes(range(224, 256)), "holds no master key"),
-    "huge": (b"0" * 1_000_000, "has over 1024 bytes"),
-    "a key, then very much": (TEXT.encode() + b"\n" * 5000, "has over 1024 bytes"),
+    "huge": (b"0" * 1_000_000, "has more than 1024 bytes"),
+    "a key, then very much": (TEXT.encode() + b"\n" * 5000, "has more than 1024 bytes"),
 }
 
 
@@ -131,7 +131,7 @@ def test_create_replaces_nothing(tmp_path: Path, kind: str) -> None:
 
 
 def test_create_without_directory(tmp_path: Path) -> None:
-    with pytest.raises(MasterKeyError, match="cannot be made: No such file or directory"):
+    with pytest.raises(MasterKeyError, match="cannot be created: No such file or directory"):
         master_key.create(tmp_path / "missing" / "master.key")
 
 

@@ -189,6 +189,6 @@ def test_several_master_keys() -> None:
         with pytest.raises(SealBroken):
             keys.open(key.seal(b"x", context), SealContext(Purpose.PROOF_KEY))
     with pytest.raises(
-        SealBroken, match=f"under key '{third.key_id}', and '{new.key_id}' and '{old.key_id}' are here"
+        SealBroken, match=f"under key '{third.key_id}', and this process has '{new.key_id}' and '{old.key_id}'"
     ):
         keys.open(third.seal(b"x", context), context)

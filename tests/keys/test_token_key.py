@@ -135,7 +135,7 @@ def test_key_that_could_be_read_out(attribute: str, token: TokenKeyName) -> None
     template[pkcs11.Attribute[attribute]] = attribute == "EXTRACTABLE"
     with pkcs11.lib(MODULE).get_token(token_label=token.token).open(user_pin=PIN, rw=True) as session:
         session.generate_key(pkcs11.KeyType.AES, 256, label=name.key, store=True, template=template)
-    with pytest.raises(MasterKeyError, match="can be read out"):
+    with pytest.raises(MasterKeyError, match="can be exported"):
         open_token_key(name)
 
 

@@ -157,3 +157,15 @@ async def test_others_run_while_policies_are_compiled() -> None:
     compiling: asyncio.Task[Any] = asyncio.ensure_future(PolicySets().of(one))
     await other()
     assert turns >= 10
+
+
+@in_event_loop
+async def test_versions_that_are_compiled_at_the_same_time_keep_their_own_policies() -> None:
+    sets, one, two = PolicySets(), organization(about("A")), organization(about("B"))
+    users = [mfa_user(f"activity.action == '{letter * 2_000}'") for letter in "XY"]
+    await sets.of(one)
+    both = await asyncio.gather(sets.of(one, users), sets.of(two))
+    for compiled, letter in (*zip(both, "AB", strict=True), (await sets.of(one, users), "A")):
+        (policy,) = compiled.policy_set.policies
+        assert policy.condition is not None
+        assert policy.condition.source.text == f"wallet.id == '{letter}'"

@@ -55,12 +55,12 @@ AT = [
 def test_liveness(name: str, sent_ms: int, is_live: bool) -> None:
     envelope = recorded_envelope(body(timestampMs=str(sent_ms)))
     if is_live:
-        check_liveness(envelope, NOW_MS, WINDOW)
+        check_liveness(envelope, (NOW_MS,), WINDOW)
     else:
         with pytest.raises(
             InvalidRequest, match=rf"`timestampMs`: {sent_ms} .* server's time {NOW_MS}; .* 3600 s .* 300 s"
         ):
-            check_liveness(envelope, NOW_MS, WINDOW)
+            check_liveness(envelope, (NOW_MS,), WINDOW)
 
 
 @pytest.mark.parametrize("text", ["", " ", "-1", "+1", "1.0", "1e12", "0x1", "now", "١", "1 ", "1_000", '"'])
@@ -68,11 +68,11 @@ def test_malformed_time(text: str) -> None:
     with pytest.raises(
         InvalidRequest, match="`timestampMs`: expected milliseconds since the epoch as decimal text"
     ):
-        check_liveness(recorded_envelope(body(timestampMs=text)), NOW_MS, WINDOW)
+        check_liveness(recorded_envelope(body(timestampMs=text)), (NOW_MS,), WINDOW)
 
 
 def test_leading_zeros_are_no_matter() -> None:
-    check_liveness(recorded_envelope(body(timestampMs=f"000{NOW_MS}")), NOW_MS, WINDOW)
+    check_liveness(recorded_envelope(body(timestampMs=f"000{NOW_MS}")), (NOW_MS,), WINDOW)
 
 
 def test_submission() -> None:

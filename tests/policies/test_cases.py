@@ -231,16 +231,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("a member inside", {"who": {"who": "Ana", "by": "x"}}, "file, case 1.who: there is no 'by' here"),
     ("another outcome", {"expect": "allowed"}, "file, case 1.expect: invalid enum value 'allowed'"),
-    ("an unknown user", {"who": "Anna"}, "file, case 1 (it).who: no user is called 'Anna'; is it 'Ana'?"),
+    ("an unknown user", {"who": "Anna"}, "file, case 1 (it).who: no user is called 'Anna': did you mean Ana?"),
     ("an unknown approver", {"approvals": ["Ben", "Zoe"]}, "file, case 1 (it).approvals: no user is called 'Zoe'"),
     ("an unknown owner", {"owner": "Zoe"}, "file, case 1 (it).owner: no user is called 'Zoe'"),
-    ("an unknown policy", {"by": "P"}, "file, case 1 (it).by: there is no policy 'P'; is it 'P0'?"),
+    ("an unknown policy", {"by": "P"}, "file, case 1 (it).by: there is no policy 'P': did you mean P0?"),
     (
         "an unknown type",
         {"type": "ACTIVITY_TYPE_CREATE_WALET"},
-        "there is no type of activity 'ACTIVITY_TYPE_CREATE_WALET'; is it 'ACTIVITY_TYPE_CREATE_WA",
+        "there is no type of activity 'ACTIVITY_TYPE_CREATE_WALET': did you mean ACTIVITY_TYPE_CREATE_WA",
     ),
-    ("a type without its prefix", {"type": "CREATE_WALLET"}, "is it 'ACTIVITY_TYPE_CREATE_WALLET'?"),
+    ("a type without its prefix", {"type": "CREATE_WALLET"}, "did you mean ACTIVITY_TYPE_CREATE_WALLET?"),
     ("a vote", {"type": "ACTIVITY_TYPE_APPROVE_ACTIVITY"}, "list them as its `approvals`"),
     ("a credential not held", {"who": {"who": "Ben", "with": "passkey"}}, "Ben has no credential 'passkey'"),
     ("a credential of nobody", {"who": {"who": "Ben", "with": "sesame"}}, "Ben has no credential 'sesame'"),
@@ -348,7 +348,11 @@ ALLOW = {"policyName": "P", "effect": "EFFECT_ALLOW"}
 POLICIES_WRONG: list[tuple[str, Any, str]] = [
     ("a number", 1, "here: expected a table"),
     ("no effect", {"policyName": "P"}, "here: 'effect' is missing"),
-    ("a short effect", {**ALLOW, "effect": "ALLOW"}, "here.effect: invalid enum value 'ALLOW'"),
+    (
+        "a short effect",
+        {**ALLOW, "effect": "ALLOW"},
+        "here.effect: 'ALLOW' is unknown: expected EFFECT_ALLOW or EFFECT_DENY",
+    ),
     (
         "names of update_policy",
         {**ALLOW, "policyCondition": "true"},

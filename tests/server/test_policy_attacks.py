@@ -356,21 +356,35 @@ def test_characters_of_mfa_policies_are_limited(sqlite_server: Server) -> None:
 def test_warnings_reach_the_author(sqlite_server: Server) -> None:
     root = new_sub_organization(sqlite_server.caller)
     assert root.asked("list_policy_warnings") == {"policyWarnings": []}
-    written = {
-        "ALLOWS_EVERYTHING": policy_params(condition="", consensus=""),
-        "NEVER_APPLIES": policy_params(condition="wallet.id == private_key.id"),
-        "IMPOSSIBLE_LITERAL": policy_params(condition="true", consensus="approvers.any(u, u.id == 'gone')"),
-        "RAW_PAYLOAD": policy_params(
-            effect="EFFECT_DENY",
-            condition="activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_ETHEREUM'"
-            " && eth.tx.value > 5",
+    written = [
+        (("ALLOWS_EVERYTHING",), policy_params(condition="", consensus="")),
+        (("NEVER_APPLIES",), policy_params(condition="wallet.id == private_key.id")),
+        (
+            ("IMPOSSIBLE_LITERAL",),
+            policy_params(condition="true", consensus="approvers.any(u, u.id == 'gone')"),
         ),
-    }
-    made = root.result("create_policies", {"policies": list(written.values())})["policyIds"]
+        (
+            ("RAW_PAYLOAD",),
+            policy_params(
+                effect="EFFECT_DENY",
+                condition="activity.kind == 'SIGN_TRANSACTION'"
+                " && activity.params.type == 'TRANSACTION_TYPE_ETHEREUM' && eth.tx.value > 5",
+            ),
+        ),
+        (
+            ("OTHER_KIND", "OTHER_ADDRESS"),
+            policy_params(
+                effect="EFFECT_DENY",
+                condition=f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{TOKEN}'",
+            ),
+        ),
+    ]
+    made = root.result("create_policies", {"policies": [params for _, params in written]})["policyIds"]
+    expected = [(id_, code) for id_, (codes, _) in zip(made, written, strict=True) for code in codes]
     warnings = root.asked("list_policy_warnings")["policyWarnings"]
-    assert [(each["policyId"], each["code"]) for each in warnings] == list(zip(made, written, strict=True))
+    assert [(each["policyId"], each["code"]) for each in warnings] == expected
     assert all(each["policyName"] in each["message"] for each in warnings)
     logged = [line for line in sqlite_server.log_lines() if line.get("organization_id") == root.organization_id]
-    assert {line.get("code") for line in logged if line.get("level") == "warning"} == set(written)
+    assert {line.get("code") for line in logged if line.get("level") == "warning"} == {code for _, code in expected}
     root.submitted("delete_policies", {"policyIds": made})
     assert root.asked("list_policy_warnings") == {"policyWarnings": []}

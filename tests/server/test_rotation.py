@@ -166,7 +166,7 @@ def test_damage(
 def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> None:
     """Change nothing."""
     before = installation.database.values()
-    with pytest.raises(RotationRefused, match="neither is the master key of this installation"):
+    with pytest.raises(RotationRefused, match="neither key is the master key of this installation"):
         rotated(installation, MasterKey.generate(), MasterKey.generate())
     with pytest.raises(RotationRefused, match="both master keys are the same"):
         rotated(installation, installation.master_key)

@@ -10,7 +10,7 @@ import pytest
 from keystead.delivery.hook import HookSender
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.smtp import SmtpSender
-from keystead.server.opening import SystemClock
+from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
 from keystead.server.settings import Settings, SettingsError
 
@@ -48,12 +48,12 @@ def test_senders(case: Case, secret_file: str) -> None:
 
 
 REFUSED = [
-    ({"smtp_host": "mail.example.com"}, "KEYSTEAD_SMTP_SENDER: needed"),
-    ({**SMTP, "smtp_username": "name"}, "give both or none"),
+    ({"smtp_host": "mail.example.com"}, "KEYSTEAD_SMTP_SENDER: set"),
+    ({**SMTP, "smtp_username": "name"}, "set both or none"),
     ({**SMTP, "smtp_username": "name", "smtp_password_file": "/nowhere"}, "KEYSTEAD_SMTP_PASSWORD_FILE: cannot be"),
     ({**SMTP, "smtp_ca_file": "/nowhere"}, "KEYSTEAD_SMTP_CA_FILE: cannot be read"),
     ({"message_hook_url": "http://example.com"}, "https://"),
-    (HOOK, "KEYSTEAD_MESSAGE_HOOK_SECRET_FILE: needed"),
+    (HOOK, "KEYSTEAD_MESSAGE_HOOK_SECRET_FILE: set it to a file"),
     ({**HOOK, "message_hook_secret_file": "SHORT"}, "32 bytes or more, got 5"),
 ]
 

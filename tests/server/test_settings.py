@@ -61,7 +61,7 @@ def test_variables_of_a_kubernetes_service_are_let_be() -> None:
 
 
 BAD = [
-    ({}, "no database: give --database-url or KEYSTEAD_DATABASE_URL"),
+    ({}, "no database: set --database-url or KEYSTEAD_DATABASE_URL"),
     (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
     (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
     (URL | {"KEYSTEAD_SERVICE": "x"}, "unknown setting KEYSTEAD_SERVICE"),
@@ -147,7 +147,7 @@ def test_an_unreachable_database_is_not_quoted(installation: Installation, make_
 
 
 def test_data_of_the_other_mode(installation: Installation) -> None:
-    assert "refused by keystead dev" in refusal_to_start(installation.database, installation, mode="dev")
+    assert "keystead dev refuses it" in refusal_to_start(installation.database, installation, mode="dev")
 
 
 ISSUERS: list[tuple[dict[str, str], str]] = [
@@ -175,7 +175,7 @@ MASTER_KEYS: list[tuple[dict[str, str], str]] = [
     ({"master_key": ""}, "no master key"),
     ({"master_key": "secret"}, "KEYSTEAD_MASTER_KEY"),
     ({"master_key": "", "master_key_file": "/nonexistent"}, "does not exist"),
-    ({"master_key": MasterKey.generate().secret_text()}, "another installation's key"),
+    ({"master_key": MasterKey.generate().secret_text()}, "it belongs to another installation"),
 ]
 
 

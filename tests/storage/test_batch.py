@@ -13,6 +13,7 @@ from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit
 from keystead.storage.batch import Batch, merge
 from keystead.storage.rows import of_commit
+from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.support.commit_history import CommitHistory, approved, of
 from tests.support.commit_samples import a_user, an_activity, an_interface, an_organization
 
@@ -20,7 +21,7 @@ GRACE, EDA = a_user("Grace"), a_user("Eda")
 
 
 def merged(*commits: Commit) -> Batch | None:
-    return merge([of_commit(commit) for commit in commits])
+    return merge([of_commit(commit) for commit in commits], merged_key_lengths(TABLES))
 
 
 def test_every_process_locks_in_the_same_order() -> None:

@@ -1,21 +1,27 @@
-"""A record kind in one declaration: a toy kind is stored, read back, limited and removed by it alone."""
+"""Record kinds and attached rows, each in one declaration: toy kinds are stored, read back, limited and removed."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
+from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest, LimitReached
-from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.attachments import ATTACHED_TABLES
+from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow, VersionedRow
+from keystead.organizations.attachments import ATTACHED_TABLES, RemovedOrganizationContents
 from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
-from keystead.pipeline.store import CommitOutcome
-from keystead.storage.tables import TABLES_BY_NAME
+from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.storage.open import sqlite_path
+from keystead.storage.tables import TABLES
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_user, an_organization
@@ -41,7 +47,49 @@ class Toys(RecordMap[Toy], frozen=True):
     label_called = "toy name"
 
 
-WITH_TOYS = RecordKinds((*KINDS, Toys))
+class ToyPart(AttachedRow, frozen=True):
+    """A part of a toy: an attached row that replaces the row of the same key."""
+
+    table = AttachedTable(
+        name="toy_part",
+        key=(("toy_id", str), ("part", str)),
+        columns=(("weight", int), ("drawing", bytes)),
+        is_replaced=True,
+    )
+
+    toy_id: str
+    part: str
+    weight: int
+
+    def row(self) -> tuple[Any, ...]:
+        return (self.toy_id, self.part, self.weight, self.part.encode())
+
+    @classmethod
+    def removed(cls, toy_id: str, part: str) -> RemovedRow:
+        return RemovedRow(cls.table, (toy_id, part))
+
+
+class ToyUse(VersionedRow, frozen=True, kw_only=True):
+    """How often a toy was used: an attached row with a revision."""
+
+    table = AttachedTable(
+        name="toy_use", key=(("toy_id", str),), columns=(("revision", int), ("count", int)), has_revision=True
+    )
+
+    toy_id: str
+    count: int
+
+    def row(self) -> tuple[Any, ...]:
+        return (self.toy_id, self.revision, self.count)
+
+
+CREATE_TABLES = (
+    "CREATE TABLE toy_part (organization_id TEXT, toy_id TEXT, part TEXT, weight INTEGER, drawing {bytes}, "
+    "PRIMARY KEY (organization_id, toy_id, part))",
+    "CREATE TABLE toy_use (organization_id TEXT, toy_id TEXT, revision INTEGER, count INTEGER, "
+    "PRIMARY KEY (organization_id, toy_id))",
+)
+WITH_TOYS = RecordKinds((*KINDS, Toys), (*ATTACHED_TABLES, ToyPart.table, ToyUse.table))
 BALL = Toy(toy_id="1", toy_name="ball", colours=("red", "ü"))
 KITE = Toy(toy_id="2", toy_name="kite")
 
@@ -57,7 +105,7 @@ def test_a_toy_kind_is_stored_read_back_and_removed(database: str) -> None:
             assert await store.bootstrap(first, (), found_by(first), {})
             assert await other.organization(first.id) == first
             history = CommitHistory(first)
-            for changes in ([KITE], [msgspec.structs.replace(BALL, toy_name="football")], [Remove(Toy, "1")]):
+            for changes in ([KITE], [replace(BALL, toy_name="football")], [Remove(Toy, "1")]):
                 assert await store.commit(history.step(*changes)) is COMMITTED
                 async with opened(database, kinds=WITH_TOYS) as fresh:
                     for place in (store, other, fresh):
@@ -65,6 +113,57 @@ def test_a_toy_kind_is_stored_read_back_and_removed(database: str) -> None:
             assert history.head.of(Toys).in_order() == [KITE]
 
     asyncio.run(run())
+
+
+def run_sql(database: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements on a database; the rows of the last one."""
+    if (path := sqlite_path(database)) is not None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            return [connection.execute(statement.format(bytes="BLOB")).fetchall() for statement in statements][-1]
+
+    async def run() -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(database)
+        try:
+            rows = [await connection.fetch(statement.format(bytes="BYTEA")) for statement in statements]
+            return [tuple(row) for row in rows[-1]]
+        finally:
+            await connection.close()
+
+    return asyncio.run(run())
+
+
+def toy_rows(database: str) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    parts = "SELECT toy_id, part, weight, drawing FROM toy_part ORDER BY toy_id, part"
+    return run_sql(database, parts), run_sql(database, "SELECT toy_id, revision, count FROM toy_use")
+
+
+def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
+    run_sql(database, *CREATE_TABLES)
+    first = organization_with_toys(BALL)
+    history = CommitHistory(first)
+    tail, string = ToyPart("2", "tail", 5), ToyPart("2", "string", 1)
+    heavy = replace(tail, weight=7)
+
+    async def run(*commits: Commit) -> list[CommitOutcome]:
+        async with opened(database, kinds=WITH_TOYS) as store:
+            await store.bootstrap(first, (), found_by(first), {})
+            return list(await asyncio.gather(*map(store.commit, commits)))  # in one transaction
+
+    def used(count: int, revision: int) -> Commit:
+        use = ToyUse(toy_id="2", count=count, revision=revision)
+        return Commit(organization_id=first.id, decided_on=history.head.version, activity=None, rows=(use,))
+
+    assert asyncio.run(run(history.step(KITE, attachments=(tail, string)))) == [COMMITTED]
+    assert toy_rows(database) == ([("2", "string", 1, b"string"), ("2", "tail", 5, b"tail")], [])
+    changed = history.step(attachments=(heavy, ToyPart("2", "bow", 2)))
+    removed = history.step(attachments=(ToyPart.removed("2", "string"), ToyPart.removed("2", "bow")))
+    assert asyncio.run(run(changed, removed)) == [COMMITTED, COMMITTED]
+    assert asyncio.run(run(used(1, 1))) == [COMMITTED]
+    assert asyncio.run(run(used(2, 2))) == [COMMITTED]
+    assert asyncio.run(run(used(9, 2))) == [CommitOutcome.CONFLICT], "another revision 2"
+    assert toy_rows(database) == ([("2", "tail", 7, b"tail")], [("2", 2, 2)])
+    assert asyncio.run(run(history.step(attachments=(RemovedOrganizationContents(),)))) == [COMMITTED]
+    assert toy_rows(database) == ([], [])
 
 
 def test_its_limit_and_its_labels() -> None:
@@ -120,10 +219,9 @@ def test_every_kind_of_attached_row_has_its_table() -> None:
     def kinds(base: type[AttachedRow]) -> set[type[AttachedRow]]:
         return {kind for each in base.__subclasses__() for kind in (each, *kinds(each))}
 
-    assert {kind.table.name for kind in kinds(AttachedRow) if hasattr(kind, "table")} == {
-        table.name for table in ATTACHED_TABLES
-    }
-    assert {table.name for table in ATTACHED_TABLES} <= TABLES_BY_NAME.keys()
+    declared = {kind.table.name for kind in kinds(AttachedRow) if hasattr(kind, "table")}
+    assert declared - {"toy_part", "toy_use"} == {table.name for table in ATTACHED_TABLES}
+    assert {table.name for table in ATTACHED_TABLES} <= {table.name for table in TABLES}
 
 
 def test_equal_organizations_have_equal_sizes() -> None:

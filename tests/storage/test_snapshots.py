@@ -16,6 +16,7 @@ from keystead.pipeline.store import Commit, CommitOutcome
 from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
+from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_user, a_vote, an_activity, an_evaluation, an_organization
@@ -140,7 +141,7 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     organization = an_organization()
     said = [an_evaluation(organization.id, "") for _ in range(8)]
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
-    group = merge(map(of_commit, commits))
+    group = merge(map(of_commit, commits), merged_key_lengths(TABLES))
     assert group is not None
     digests = [row[1] for row in group.rows["snapshot"]]
     assert len(digests) == 2 + len(said)

@@ -44,6 +44,7 @@ def a_message(organization_id: str, id_: str = "message", due_ms: int = 10) -> O
         created_at_ms=1,
         due_ms=due_ms,
         give_up_at_ms=100,
+        expires_at_ms=1_000,
     )
 
 
@@ -113,6 +114,7 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
                 sender="us@example.com",
                 recipient=mine.recipient,
                 at_ms=12,
+                expires_at_ms=1_000,
                 detail="250 ok",
             )
             done = mine.after_attempt(SendResult.SENT, None)

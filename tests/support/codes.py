@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from keystead.client.dev_outbox import Outbox
 from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
-from keystead.testing import Outbox
 from tests.support import bundles
 from tests.support.callers import SDK_FORM, Caller, answered
 from tests.support.example_codes import claims, client_signature, code_params, encrypted_attempt

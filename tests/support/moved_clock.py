@@ -37,7 +37,7 @@ class MovedClock:
 def serve_by_moved_clock() -> None:
     """`keystead serve`, in this process, whose clock is the file's."""
     from keystead.cli.serving import serve
-    from keystead.server.opening import SystemClock
+    from keystead.server.clock import SystemClock
 
     file = Path(os.environ[FILE_VARIABLE])
 

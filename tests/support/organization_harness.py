@@ -71,6 +71,9 @@ class ManualClock:
     def now_ms(self) -> int:
         return self.ms
 
+    def caller_times_ms(self) -> tuple[int, ...]:
+        return (self.ms,)
+
 
 def public_key(label: str) -> str:
     """A well-formed P-256 key without a private half."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from keystead.client.dev_outbox import Outbox
 from keystead.stamps.signing import ApiKeyPair
-from keystead.testing import Outbox
 from tests.support import bundles
 from tests.support.callers import Caller
 

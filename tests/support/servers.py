@@ -30,7 +30,8 @@ from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Record, Version, from_records
-from keystead.server.bootstrap import FirstOrganization, bootstrap
+from keystead.server.bootstrap import bootstrap
+from keystead.server.new_organization import OrganizationParams
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
@@ -91,7 +92,7 @@ def bootstrap_installation(
 ) -> Installation:
     """Make the first organization of an empty database."""
     key, master_key = generate_api_key(), MasterKey.generate()
-    first = FirstOrganization(
+    first = OrganizationParams(
         organization_id=organization_id or new_id(),
         organization_name="Keystead GmbH",
         user_id=new_id(),

@@ -1,4 +1,5 @@
-"""A terminal for the commands: `Terminal` types a command line and tells what it printed, `FakeServer` answers."""
+"""A terminal for the commands: `Terminal` types a command line and tells what it printed, `FakeServer` answers,
+`People` type at a real server."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ import pytest
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Credential, Evaluation, Policy, PolicyOutcome, Timestamp, User
 from keystead.cli.main import main
+from keystead.client.credentials import ENVIRONMENT
 from keystead.stamps.api_key import read_stamp, verify_stamp
+from keystead.stamps.signing import ApiKeyPair
 
 ORGANIZATION = "0199a8f2-0000-7000-8000-000000000001"
 BORN = Timestamp.from_ms(1_788_220_800_000)
@@ -50,6 +53,28 @@ class Terminal:
             raise SystemExit(0)
         printed = self._capsys.readouterr()
         return Printed(int(ended.value.code or 0), printed.out, printed.err)
+
+
+@dataclass
+class People:
+    """Types commands as the one who is named. Root is the root quorum."""
+
+    terminal: Terminal
+    monkeypatch: pytest.MonkeyPatch
+    base_url: str
+    organization_id: str
+    keys: dict[str, ApiKeyPair]
+
+    def run(self, name: str, *arguments: str) -> Printed:
+        values = {
+            "base_url": self.base_url,
+            "organization_id": self.organization_id,
+            "api_public_key": self.keys[name].public_key,
+            "api_private_key": self.keys[name].private_key,
+        }
+        for name_of_setting, variable in ENVIRONMENT.items():
+            self.monkeypatch.setenv(variable, values[name_of_setting])
+        return self.terminal.run(*arguments)
 
 
 def refused(status: int, message: str = "no", **detail: Any) -> httpx.Response:

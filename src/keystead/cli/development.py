@@ -18,10 +18,12 @@ from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.pipeline.store import Page
 from keystead.server import logs
+from keystead.server.connection import Answer
 from keystead.server.console_link import ConsoleLink
+from keystead.server.development.development import Development
 from keystead.server.listening import AddressInUse, bind
 from keystead.server.opening import NotReady
-from keystead.server.run import serve_here
+from keystead.server.run import serve_service
 from keystead.server.service import Service
 from keystead.signer.confinement import keep_memory_private
 
@@ -71,18 +73,21 @@ def dev(
         settings = folder.settings(oidc_keys_file=oidc_keys_file, oidc_issuers=oidc_issuers, log_requests=not quiet)
 
         console_link = ConsoleLink(credentials)
+        development = Development(settings, console_link)
 
-        async def show_banner(service: Service) -> None:
+        async def application(service: Service) -> Answer:
             addresses = await _first_addresses(service, credentials.organization_id)
             signer = await service.signer.bundle_signer()
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
             banner = development_banner(
                 credentials, data, addresses, signer, proxy_id, console_link.url(base_url), seeded=bool(seed)
             )
+            answer = await development.application()
             print(banner, flush=True)
+            return answer
 
         try:
-            serve_here(settings, sockets, when_open=show_banner, console_link=console_link)
+            serve_service(development.service, sockets, application)
         except NotReady as refused:
             raise Failure(str(refused)) from None
 

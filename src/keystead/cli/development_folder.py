@@ -18,7 +18,8 @@ from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.seeding import KeySource, random_source, seeded_source
 from keystead.client.credentials import Credentials
-from keystead.server.bootstrap import FirstOrganization, bootstrap
+from keystead.server.bootstrap import bootstrap
+from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
 from keystead.server.settings import Settings
 from keystead.signer.master_keys import MasterKeyError, create_development_key
@@ -119,7 +120,7 @@ class DevelopmentFolder:
             api_private_key=source.api_key.private_key,
         )
         write_credentials(self._credentials, credentials)
-        first = FirstOrganization(
+        first = OrganizationParams(
             organization_id=organization_id,
             organization_name="Development",
             user_id=user_id,

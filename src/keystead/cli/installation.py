@@ -19,7 +19,8 @@ from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
-from keystead.server.bootstrap import FirstOrganization, bootstrap
+from keystead.server.bootstrap import bootstrap
+from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
 from keystead.signer.master_keys import (
     KeyFile,
@@ -88,7 +89,7 @@ def init(
         raise Failure(f"{credentials} exists already and is left as it is: give another file to --credentials")
     key = _master_key(master_key_file)
     pair = None if api_public_key else generate_api_key()
-    first = FirstOrganization(
+    first = OrganizationParams(
         organization_id=new_id(),
         organization_name=organization_name,
         user_id=new_id(),
@@ -136,7 +137,7 @@ async def _first_organization_id(database_url: str) -> str | None:
         await store.close()
 
 
-async def _bootstrap(database_url: str, key: Master, first: FirstOrganization) -> bool:
+async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:
     """False if another process was faster."""
     store = await open_store(database_url)
     try:

@@ -1,15 +1,13 @@
-"""`keystead policy explain`, `test` and `lint`: why an activity was decided so, tests of policies, warnings about
-them.
+"""`keystead policy`: its commands; `explain` and `test` themselves.
 
-Not here: the text of a decision (`explaining`), reading files (`case_files`), running cases (`policies.testing`),
-the warnings (`policies.linting`).
+Not here: `list`, `diff`, `apply` (`policy_changes`), `lint` (`policy_warnings`), the text of a decision
+(`explaining`), reading files (`case_files`), running cases (`policies.testing`).
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +16,7 @@ import typer
 
 from keystead.api.enums import VoteSelection
 from keystead.api.records import Evaluation, Policy
-from keystead.cli.case_files import case_file, policies_at, policies_of
+from keystead.cli.case_files import case_file, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
     FAILED_DENIAL,
@@ -29,6 +27,9 @@ from keystead.cli.explaining import (
     policy_lines,
 )
 from keystead.cli.failure import Failure
+from keystead.cli.policy_changes import apply, diff, list_policies
+from keystead.cli.policy_warnings import MALFORMED, lint, print_warnings
+from keystead.cli.request_values import value_lines, values_compared
 from keystead.cli.requests import calling, formatted
 from keystead.cli.rules import Rules, live_warnings, rules_of
 from keystead.cli.tables import AsJson
@@ -49,19 +50,22 @@ from keystead.policies.testing.organization import (
 from keystead.policies.testing.schema import MalformedTable
 
 app = typer.Typer(
-    help="Why policies decide as they do, tests of policies, and warnings about them.",
+    help="Policies: list, compare, apply, test, and why they decide as they do.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
 )
 
-MALFORMED = 2
-"""Exit code for a file of cases that cannot be read, as for wrong usage."""
-
 
 @app.callback()
 def policy() -> None:
-    """Why policies decide as they do, tests of policies, and warnings about them."""
+    """Policies: list, compare, apply, test, and why they decide as they do."""
+
+
+app.command("list")(list_policies)
+app.command("diff")(diff)
+app.command("apply")(apply)
+app.command("lint")(lint)
 
 
 @app.command("explain")
@@ -76,10 +80,13 @@ def explain(
         activity = _activity(client, activity_id)
         rules = rules_of(client)
         warnings = live_warnings(client)
-    try:
-        evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
-    except msgspec.ValidationError as refused:
-        raise Failure(f"the answer to query/get_policy_evaluations cannot be read: {refused}") from refused
+        try:
+            evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
+        except msgspec.ValidationError as refused:
+            raise Failure(f"the answer to query/get_policy_evaluations cannot be read: {refused}") from refused
+        looked_at = {each.policy_id for one in evaluations for each in one.policy_evaluations}
+        asked = [policy for policy in rules.policies if policy.policy_id in looked_at]
+        values = values_compared(client, activity, asked) if activity else {}
     policies = {policy.policy_id: policy for policy in rules.policies}
     decisions = [
         (each, decision_on_record(each, policies, activity["type"] if activity else None)) for each in evaluations
@@ -89,19 +96,25 @@ def explain(
             {"id": each.id, "voteId": each.vote_id, "createdAt": each.created_at, **plain(decision)}
             for each, decision in decisions
         ]
-        print(formatted({"activityId": activity_id, "activity": activity, "evaluations": told}))
+        told_values = {path: list(each) for path, each in values.items()}
+        print(
+            formatted({"activityId": activity_id, "activity": activity, "values": told_values, "evaluations": told})
+        )
         return
     if activity is None:
         print(f"submission {printable(activity_id)}, denied: it left no activity")
     else:
         print(f"activity {activity['id']}, {kind(activity)}, {status(activity)}")
+    if values:
+        print("\nvalues that the conditions compare")
+        for line in value_lines(values):
+            print(f"  {line}")
     for number, (each, decision) in enumerate(decisions):
         print(f"\n{_occasion(each, number, activity, rules)}, {moment(msgspec.to_builtins(each.created_at))}")
         print(f"  {headline(decision)}")
         for line in policy_lines(decision):
             print(f"  {line}")
-    looked_at = {each.policy_id for one in evaluations for each in one.policy_evaluations}
-    _print_warnings(warning for warning in warnings if warning.policy_id in looked_at)
+    print_warnings(warning for warning in warnings if warning.policy_id in looked_at)
     evaluated = {each.vote_id for each in evaluations}
     for vote in activity["votes"] if activity else ():
         if vote["selection"] == VoteSelection.REJECTED.value and vote["id"] not in evaluated:
@@ -245,45 +258,7 @@ def _plain(result: CaseResult) -> dict[str, Any]:
 
 def _warn(results: list[CaseResult], warnings: list[PolicyWarning]) -> None:
     """The warnings about the policies, and about those that failed in a case, on standard error."""
-    _print_warnings(warnings)
+    print_warnings(warnings)
     warned = {warning.policy_name for warning in warnings if warning.code is WarningCode.DENIES_NOTHING}
     for name in sorted({name for result in results for name in result.unsafe} - warned):
         print(f"keystead: {printable(name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
-
-
-def _print_warnings(warnings: Iterable[PolicyWarning]) -> None:
-    for warning in warnings:
-        print(f"keystead: WARNING  {printable(warning.message)} [{warning.code}]", file=sys.stderr)
-
-
-@app.command("lint")
-def lint(
-    places: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[PATH]...", exists=True, help="Files or folders of policies, in TOML or JSON."),
-    ] = None,
-    credentials: CredentialsFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print warnings about policies: those that never apply, deny nothing, or can be bypassed.
-
-    Without a path, the policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is
-    one, 2 if a file is malformed.
-    """
-    if places:
-        try:
-            policies = policies_at(places)
-        except MalformedTable as refused:
-            Failure.report(Failure(printable(str(refused))))
-            raise typer.Exit(MALFORMED) from None
-        warnings = [warning for step in policy_warnings(policies, Known(), ServerSettings()) for warning in step]
-    else:
-        with calling(credentials) as client:
-            warnings = live_warnings(client)
-    if as_json:
-        print(formatted(msgspec.to_builtins(warnings)))
-    else:
-        for warning in warnings:
-            print(f"{printable(warning.message)} [{warning.code}]")
-    if warnings:
-        raise typer.Exit(1)

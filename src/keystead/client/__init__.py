@@ -7,9 +7,9 @@
         else:
             print(made.wallet_id)
 
-What operations take and give, other than plain values and the enumerations here, is in `keystead.client.shapes`.
-The clients and the shapes, and httpx with them, are loaded when they are first used: commands that start a server
-only read credentials.
+The types of arguments and results, other than plain values and the enumerations here, are in
+`keystead.client.shapes`. The clients, the shapes and httpx are loaded at their first use, because commands that
+start a server only read credentials.
 """
 
 from __future__ import annotations
@@ -68,11 +68,13 @@ if TYPE_CHECKING:
     from keystead.client.activity import Submitted
     from keystead.client.base import Options
     from keystead.client.client import AsyncClient, Client
+    from keystead.client.dev_controls import DevControls
     from keystead.client.requests import Prepared
 else:
     _MODULE_OF = {
         "AsyncClient": "client",
         "Client": "client",
+        "DevControls": "dev_controls",
         "Options": "base",
         "Prepared": "requests",
         "Submitted": "activity",
@@ -113,6 +115,7 @@ __all__ = [
     "ConnectionFailed",
     "CredentialType",
     "Curve",
+    "DevControls",
     "Effect",
     "FeatureName",
     "HashFunction",

@@ -1,7 +1,6 @@
-"""What submitting an activity gives: its result, or that it waits for approval.
+"""The return value of a submission: the activity with its result, or an activity that waits for approval.
 
-Not here: the generated classes that add the fields of each operation's own result (`shapes`), and sending
-(`client`).
+Not here: the generated classes with the fields of each operation's result (`shapes`), sending (`client`).
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
 
 
 class Submitted(Generic[ResultT]):
-    """What submitting an activity gives: its result, with the activity itself at hand.
+    """The return value of a submission: the activity and its result.
 
-    The fields of the result are attributes of this object, and `result` is all of them as one struct. An activity
-    that needs approval gives one of these as well, with `needs_approval` true; reading its result then raises
-    ActivityNotCompleted, until a `refresh` finds it completed.
+    The fields of the result are attributes of this object, and `result` has all of them as one struct. For an
+    activity that waits for approval, `needs_approval` is true, and reading the result raises ActivityNotCompleted
+    until a `refresh` finds it completed.
     """
 
     operation: ClassVar[str]
@@ -33,15 +32,15 @@ class Submitted(Generic[ResultT]):
     result_struct: ClassVar[type[Wire]]
 
     def __init__(self, activity: Activity) -> None:
-        """Raises ActivityFailed if the activity is one of this operation's, and failed or was rejected."""
-        # The answer to a vote is the activity voted on: if that is rejected now, the vote may have done it.
+        """Raises ActivityFailed if the activity is of this operation and has failed or was rejected."""
+        # The answer to a vote is the activity voted on. If that is rejected now, the vote may have rejected it.
         if activity.type == self.activity_type and activity.status in _WITHOUT_RESULT:
             raise ActivityFailed(activity)
         self.activity = activity
 
     @property
     def completed(self) -> bool:
-        """Whether the activity was executed, so that its result can be read."""
+        """Whether the activity was executed and has a result."""
         return self.activity.status == ActivityStatus.COMPLETED
 
     @property
@@ -51,7 +50,7 @@ class Submitted(Generic[ResultT]):
 
     @cached_property
     def result(self) -> ResultT:
-        """Raises ActivityNotCompleted if there is none yet, ProtocolError if it cannot be read."""
+        """The result. Raises ActivityNotCompleted if there is none yet, ProtocolError if it cannot be read."""
         if not self.completed:
             raise ActivityNotCompleted(self.activity)
         try:

@@ -1,6 +1,6 @@
-"""From an HTTP answer to a typed value, or to the error that it means.
+"""From an HTTP answer to a typed value, or to an error.
 
-Pure: the same for both clients. Not here: which errors are tried again (`retries`), and sending (`client`).
+Pure, and the same for both clients. Not here: which requests are repeated (`retries`), sending (`client`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from keystead.client.leniency import converted
 T = TypeVar("T")
 
 ALREADY_EXISTS = 6
-"""The gRPC code of \"already exists\", which shares HTTP 409 with conflicts."""
+"""The gRPC code of "already exists", which has HTTP status 409 like conflicts."""
 
 SHOWN_CHARS_MAX = 200
-"""How much of an unreadable answer an error shows."""
+"""How many characters of an unreadable answer an error shows."""
 
 _REFUSALS: Mapping[int, type[errors.ApiError]] = {
     401: errors.Unauthenticated,
@@ -38,7 +38,7 @@ _REFUSALS: Mapping[int, type[errors.ApiError]] = {
 
 
 class _Refusal(msgspec.Struct, rename="camel"):
-    """The body of every refusal by the server itself."""
+    """The body of a refusal by the server (a proxy's may differ)."""
 
     code: int
     message: str
@@ -52,7 +52,7 @@ _refusals = msgspec.json.Decoder(_Refusal)
 def read_answer(path: str, body: bytes, kind: type[T]) -> T:
     """The answer to a request to `path`. Raises ProtocolError if it is not JSON of this kind.
 
-    Members that this client does not know are skipped, and so are they in every record inside.
+    Unknown members are ignored, also in the records inside.
     """
     try:
         try:
@@ -61,7 +61,7 @@ def read_answer(path: str, body: bytes, kind: type[T]) -> T:
             answer = converted(msgspec.json.decode(body), kind)
     except msgspec.ValidationError as refused:
         raise errors.ProtocolError(
-            f"the answer to {path} cannot be read: {refused}; is the client older or newer than the server?"
+            f"the answer to {path} cannot be read: {refused}; client and server may have different versions"
         ) from refused
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
         raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_shown(body)}") from broken
@@ -71,14 +71,15 @@ def read_answer(path: str, body: bytes, kind: type[T]) -> T:
 def refusal(
     path: str, status: int, headers: Mapping[str, str], body: bytes, now: datetime.datetime | None = None
 ) -> errors.KeysteadError | None:
-    """The error that an answer means, None if it is a success. `headers` by any case, `now` for Retry-After."""
+    """The error of an answer; None if it is a success. Names in `headers` may have any case. `now` is for
+    Retry-After."""
     if 200 <= status < 300:
         return None
     if status < 400:
         where = headers.get("location", "nowhere")
         return errors.ProtocolError(
-            f"{path} was answered with HTTP {status} to {where[:SHOWN_CHARS_MAX]}, which a signed request does not "
-            "follow; is the base URL right?"
+            f"{path} was answered with a redirect (HTTP {status}) to {where[:SHOWN_CHARS_MAX]}; signed requests "
+            "follow no redirects: check the base URL"
         )
     try:
         error = _refusals.decode(body)
@@ -109,7 +110,7 @@ def _machine_code(details: tuple[dict[str, Any], ...]) -> str:
 
 
 def _retry_after_s(header: str | None, now: datetime.datetime) -> float | None:
-    """Seconds, or a date (RFC 9110, section 10.2.3); anything else says nothing."""
+    """The header is a number of seconds or a date (RFC 9110, section 10.2.3). None for anything else."""
     if header is None:
         return None
     if header.isascii() and header.isdigit():

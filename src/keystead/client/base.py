@@ -1,6 +1,6 @@
 """The part that both clients share: settings, and building requests.
 
-Not here: sending, waiting, trying again (`client`), the typed methods (`operations`).
+Not here: sending, waiting, repeating (`client`), the typed methods (`operations`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ HttpClientT = TypeVar("HttpClientT")
 
 
 class Options(TypedDict, Generic[HttpClientT], total=False):
-    """What every way to make a client accepts.
+    """The options of every client.
 
-    timeout: seconds that connecting, and each wait for bytes, may take; 30 if not given. retries: see `Retries`.
-    http_client: the httpx client to send with, for a proxy, a private certificate authority or a test; this
-    client does not close it.
+    timeout: seconds for the connection, and for each wait for bytes; 30 if not given. retries: see `Retries`.
+    http_client: the httpx client that sends, for a proxy, a private certificate authority or a test; this client
+    does not close it.
     """
 
     timeout: float
@@ -69,12 +69,12 @@ class BaseClient(Generic[HttpClientT]):
         stamper: Stamper | None = None,
         **options: Unpack[Options[HttpClientT]],
     ) -> None:
-        """Talk to the server at `base_url`, as the holder of an API key, about one organization.
+        """A client of the server at `base_url`, with an API key, for one organization.
 
-        base_url: where the server is, as in https://keys.example.com. api_public_key, api_private_key: both halves
-        as hex, the public one compressed. organization_id: the organization that a call means if it names none.
-        curve: the curve of the key. stamper: signs in place of the two key halves, for keys that stay elsewhere
-        (see `CallbackStamper`). options: see `Options`. Raises UsageError for what cannot be used.
+        base_url: for example https://keys.example.com. api_public_key, api_private_key: both halves as hex, the
+        public one compressed. organization_id: the organization of a call that names none. curve: the curve of the
+        key. stamper: signs in place of the two key halves, for keys that are stored elsewhere (see
+        `CallbackStamper`). options: see `Options`. Raises UsageError for invalid arguments.
         """
         self._address = Address(base_url, organization_id or "")
         self._stamper = _stamper(api_public_key, api_private_key, curve, stamper)
@@ -124,14 +124,14 @@ class BaseClient(Generic[HttpClientT]):
 
     @property
     def organization_id(self) -> str:
-        """The organization that a call means if it names none."""
+        """The organization of a call that names none."""
         return self._address.organization_id
 
     def prepare(self, path: str, body: Mapping[str, Any]) -> Prepared:
         """Build and stamp a request without sending it.
 
-        path: "query/…" or "submit/…". body: its members as the wire spells them. Left out, `organizationId` is the
-        client's, and a submission's `type` and `timestampMs` are the current version and the time. Raises
+        path: "query/…" or "submit/…". body: its members in camelCase. If they are missing, `organizationId` is the
+        client's, and `type` and `timestampMs` of a submission are the current version and the time. Raises
         UsageError for a malformed path, and for a submission of unknown type.
         """
         short = short_path(path)
@@ -154,7 +154,7 @@ def submission(
     organization_id: str | None,
     generate_app_proofs: bool,
 ) -> dict[str, Any]:
-    """The body of a submission, but for what `prepare` fills in."""
+    """The body of a submission, without the members that `prepare` adds."""
     return {
         "type": activity_type,
         "organizationId": organization_id,
@@ -168,12 +168,12 @@ def _stamper(
 ) -> Stamper:
     if stamper is not None:
         if public_key is not None or private_key is not None:
-            raise UsageError("give an API key or a stamper, not both")
+            raise UsageError("pass an API key or a stamper, not both")
         return stamper
     if not public_key or not private_key:
-        raise UsageError("both halves of an API key are needed, or a stamper")
+        raise UsageError("pass both halves of an API key, or a stamper")
     try:
         return ApiKeyStamper(public_key, private_key, curve)
     except ValueError as refused:
-        # The chain would keep the frames, and with them the private half, in reach of error reporters.
+        # A chained exception would give error reporters access to the frames, which hold the private half.
         raise UsageError(str(refused)) from None

@@ -1,6 +1,6 @@
 """The interface that the generated methods call: one method to query, one to submit.
 
-Not here: the methods (`operations`), and how either is done (`client`).
+Not here: the methods (`operations`), the implementation (`client`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Calls(ABC):
-    """Calls that return when they are answered. Names of fields are those of the wire; None is left out."""
+    """Calls that block until the answer. Names of fields are in camelCase; None is left out."""
 
     @abstractmethod
     def _query(

@@ -1,4 +1,4 @@
-"""The clients: `Client`, and `AsyncClient` for asyncio. Sending, waiting, and trying again.
+"""The clients: `Client`, and `AsyncClient` for asyncio. They send, wait and repeat.
 
 Not here: the typed methods (`operations`, generated), building requests (`requests`), reading answers (`answers`).
 """
@@ -27,11 +27,12 @@ from keystead.stamps.signing import ApiKeyStamper, generate_api_key
 
 
 class Client(BaseClient[httpx.Client], Operations):
-    """Talks to a server about one organization; threads may share it. See `BaseClient.__init__` for its settings.
+    """A client of a server for one organization. Threads may share it. See `BaseClient.__init__` for its settings.
 
     Every method of an operation raises ApiError if the server refuses, ConnectionFailed or RequestTimedOut if no
-    answer comes, ProtocolError if it cannot be read; those that submit also raise ActivityFailed. Failures that may
-    pass are tried again with the same bytes (see `Retries`), which the server takes for the same request.
+    answer arrives, ProtocolError if the answer cannot be read; those that submit also raise ActivityFailed. After
+    a temporary failure the same bytes are sent again (see `Retries`), which the server recognizes as the same
+    request.
     """
 
     def login(
@@ -41,12 +42,12 @@ class Client(BaseClient[httpx.Client], Operations):
         session_profile_id: str | None = None,
         invalidate_existing: bool = False,
     ) -> Client:
-        """Begin a session: a client that stamps with a new key, and begins the next session before this one ends.
+        """Start a session: a client that stamps with a new key, and starts the next session before this one ends.
 
-        The organization of the session may be a sub-organization of this client's: that of the user whose stamp
-        this is. expiration_seconds: how long a session lasts; 900 if not given. session_profile_id: what limits it.
-        invalidate_existing: the user's other sessions end. Raises ActivityNotCompleted where an MFA policy asks for
-        further proofs first, and as the operations do.
+        The session may belong to a sub-organization of this client's organization, if the user of the stamp is
+        there. expiration_seconds: how long a session lasts; 900 if not given. session_profile_id: the profile that
+        limits it. invalidate_existing: end the user's other sessions. Raises ActivityNotCompleted if an MFA policy
+        asks for further proofs first, and the errors of the operations.
         """
         session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
         made = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
@@ -61,7 +62,7 @@ class Client(BaseClient[httpx.Client], Operations):
         )
 
     def _renew(self) -> None:
-        """Begin the next session if it is time. Other threads go on with the present one meanwhile."""
+        """Start the next session if it is due. Other threads continue with the present one."""
         session = self._stamper
         if not isinstance(session, SessionStamper) or not session.is_due:
             return
@@ -74,9 +75,9 @@ class Client(BaseClient[httpx.Client], Operations):
                 session.renewing.release()
 
     def query(self, name: str, /, **fields: Any) -> dict[str, Any]:
-        """Ask any query, known to this client or not: its answer as plain JSON.
+        """Send any query, also one that this client does not know. Returns the answer as plain JSON.
 
-        name: as in the path, "list_wallets". fields: as the wire spells them, walletId=….
+        name: the last part of the path, "list_wallets". fields: in camelCase, walletId=….
         """
         return self.request(f"query/{name}", fields)
 
@@ -89,28 +90,30 @@ class Client(BaseClient[httpx.Client], Operations):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> dict[str, Any]:
-        """Submit any activity, known to this client or not: the server's answer, {"activity": …}, as plain JSON.
+        """Submit any activity, also one that this client does not know. Returns the answer, {"activity": …}, as
+        plain JSON.
 
-        name: as in the path, "create_wallet". parameters: as the wire spells them. activity_type: needed if this
-        client does not know the name. Whatever the activity's status is, it raises nothing.
+        name: the last part of the path, "create_wallet". parameters: in camelCase. activity_type: needed if this
+        client does not know the name. It does not raise ActivityFailed.
         """
         body = submission(parameters, activity_type, organization_id, generate_app_proofs)
         return self.request(f"submit/{name}", body)
 
     def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send what `prepare` builds from these arguments: the answer as plain JSON."""
+        """Send the request that `prepare` builds from these arguments. Returns the answer as plain JSON."""
         self._renew()
         prepared = self.prepare(path, body)
         return read_answer(prepared.path, self.send(prepared), dict[str, Any])
 
     def refresh(self, submitted: SubmittedT) -> SubmittedT:
-        """The same activity as it is now; raises ActivityFailed if it failed or was rejected in the meantime."""
+        """The same activity as it is now. Raises ActivityFailed if it has failed or was rejected."""
         activity = submitted.activity
         found = self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
         return type(submitted)(found.activity)
 
     def send(self, prepared: Prepared) -> bytes:
-        """Send a prepared request, again if need be: the body of the answer. Raises as the operations do."""
+        """Send a prepared request, and again after a temporary failure. Returns the body of the answer. Raises the
+        errors of the operations."""
         tries = Tries(self._retries, time.monotonic())
         while True:
             answer, failure = self._try_once(prepared, tries)
@@ -122,7 +125,7 @@ class Client(BaseClient[httpx.Client], Operations):
             time.sleep(pause_s)
 
     def close(self) -> None:
-        """Close the connections, unless they belong to an `http_client` that was given."""
+        """Close the connections, unless they belong to an `http_client` from the options."""
         if self._closes_http_client:
             self._http_client.close()
 
@@ -171,9 +174,10 @@ class Client(BaseClient[httpx.Client], Operations):
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
-    """`Client` for asyncio: the same methods, awaited, raising the same. One event loop, any number of tasks.
+    """`Client` for asyncio: the same methods as coroutines, with the same errors. For one event loop and any
+    number of tasks.
 
-    A stamper other than `ApiKeyStamper` is called in a thread, since it may wait for a device or a network.
+    A stamper other than `ApiKeyStamper` is called in a thread, because it may wait for a device or a network.
     """
 
     async def login(
@@ -306,7 +310,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
 
 
 def _direct(address: Address) -> dict[str, None]:
-    """What httpx must not send through a proxy of the environment."""
+    """The mounts for httpx: requests to this machine do not use a proxy from the environment."""
     host = address.loopback
     if host is None:
         return {}
@@ -318,7 +322,7 @@ def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | No
 
 
 def _no_answer(prepared: Prepared, failed: httpx.RequestError, timeout_s: float) -> KeysteadError:
-    """What httpx raised, in this client's words; its own error is the cause."""
+    """The error of this client for an error of httpx, which is its cause."""
     failure: KeysteadError
     why = str(failed) or type(failed).__name__
     if isinstance(failed, httpx.TimeoutException):

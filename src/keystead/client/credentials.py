@@ -1,6 +1,6 @@
-"""Where a client's settings come from when they are not given in code: the environment, or a file.
+"""Reads a client's settings from the environment or a file.
 
-Not here: what they are used for (`client`). No error quotes a value, which may be the private key.
+Not here: their use (`client`). No error quotes a value, because it may be the private key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENVIRONMENT = {
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One API key and where it is good. Keys are hex; `user_id` is for people to read."""
+    """An API key, its server and its organization. Keys are hex. `user_id` is information for people."""
 
     base_url: str
     organization_id: str
@@ -36,7 +36,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Raises UsageError, naming every variable that is not set, or is set to nothing."""
+    """The settings in the environment. Raises UsageError, which names every variable that is missing or empty."""
     missing = [variable for variable in ENVIRONMENT.values() if not environ.get(variable)]
     if missing:
         raise UsageError(f"not set in the environment: {', '.join(missing)}")
@@ -44,7 +44,7 @@ def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credenti
 
 
 def credentials_in(path: str | os.PathLike[str]) -> Credentials:
-    """The file holds JSON: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey.
+    """The settings in a JSON file: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey.
 
     Raises UsageError if it cannot be read, or lacks a member other than userId.
     """
@@ -53,5 +53,6 @@ def credentials_in(path: str | os.PathLike[str]) -> Credentials:
     except OSError as failed:
         raise UsageError(f"credentials file {os.fspath(path)}: {failed.strerror}") from failed
     except (msgspec.DecodeError, UnicodeDecodeError) as refused:
-        # The decoder's message names members and types, never values; what it was decoding stays out of the chain.
+        # The decoder's message names members and types, never values. A chained exception would hold the bytes
+        # of the file.
         raise UsageError(f"credentials file {os.fspath(path)}: {refused}") from None

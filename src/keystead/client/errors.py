@@ -1,7 +1,7 @@
-"""Everything a client raises, as one hierarchy under `KeysteadError`.
+"""The errors of a client, as one hierarchy under `KeysteadError`.
 
-Not here: when an answer is a refusal (`answers`), and which failures are tried again (`retries`).
-No message and no attribute ever holds a private key.
+Not here: which answers are refusals (`answers`), which requests are repeated (`retries`). No message and no
+attribute ever holds a private key.
 """
 
 from __future__ import annotations
@@ -13,36 +13,35 @@ from keystead.api.records import Activity
 
 
 class KeysteadError(Exception):
-    """Base of everything that a client raises on its own account."""
+    """The base of all errors of a client."""
 
 
 class UsageError(KeysteadError, ValueError):
-    """What the client was given cannot be used: a setting, a key, a path. Nothing was sent."""
+    """An argument or a setting cannot be used, such as a key or a path. Nothing was sent."""
 
 
 class ConnectionFailed(KeysteadError):
-    """No answer came: no connection, or it broke. A submission may have arrived all the same."""
+    """No answer arrived: there was no connection, or it broke. The server may still have received a submission."""
 
 
 class RequestTimedOut(KeysteadError):
-    """No answer came in time. A submission may have arrived all the same."""
+    """No answer arrived in time. The server may still have received a submission."""
 
 
 class ProtocolError(KeysteadError):
     """The answer is not one of this API: a redirect, not JSON, a field missing or of another type.
 
-    A submission may have been executed all the same.
+    The server may still have executed a submission.
     """
 
 
 class ApiError(KeysteadError):
     """The server refused the request, and nothing was changed.
 
-    http_status: the HTTP status. code: the gRPC code (3 invalid argument, 7 permission denied, …), 2 (unknown)
-    where the refusal has none, for example a proxy's. machine_code: a word to branch on, or "".
-    message: what was wrong, as the server said it. details: further objects of the refusal, as JSON.
-    request_id: what the server's log calls the request. retry_after_s: seconds to wait before asking again.
-    The last two are None where the server did not say.
+    http_status: the HTTP status. code: the gRPC code (3 invalid argument, 7 permission denied, …), or 2 (unknown)
+    if the refusal has none, for example a proxy's. machine_code: a word to branch on, or "". message: the server's
+    text. details: further objects of the refusal, as JSON. request_id: the request's id in the server's log.
+    retry_after_s: seconds to wait before the next request. The last two are None if the server did not send them.
     """
 
     def __init__(

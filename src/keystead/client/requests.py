@@ -1,6 +1,6 @@
-"""Building a signed request: its address, its exact bytes, the stamp over them.
+"""Builds a signed request: its address, its exact bytes, the stamp over them.
 
-Pure but for the clock that dates a submission. Not here: sending (`client`).
+Pure, except for the clock that dates a submission. Not here: sending (`client`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ except PackageNotFoundError:
     VERSION = "unknown"
 
 NAMED = f"keystead-python/{VERSION}"
-"""What this client calls itself. A server answers a client that names itself in the form of the SDKs."""
+"""The name that this client sends. The server answers a client that sends a name in the SDK form."""
 
 _PATH = re.compile(r"(?:/?public/v1/)?(?P<kind>query|submit)/(?P<name>[a-z0-9_]+)")
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, ready to POST: as often as one likes, as long as `body` stays exactly these bytes.
+    """A request that is ready to POST, any number of times, with exactly these bytes as `body`.
 
-    `path` is short ("query/list_wallets"), `url` whole. The stamp is among `headers`; it is good for this body
-    only, and a submission for an hour only.
+    `path` is short ("query/list_wallets"), `url` is complete. `headers` include the stamp, which is valid only for
+    this body. A submission is valid for an hour.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where requests go: the server, and the organization unless a request names another."""
+    """The server, and the organization of requests that name none."""
 
     base_url: str
     organization_id: str
@@ -56,15 +56,15 @@ class Address(msgspec.Struct, frozen=True):
         except ValueError as refused:
             raise UsageError(f"base_url is not a valid URL: {refused}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("base_url must be like http://localhost:8080 or https://keys.example.com")
+            raise UsageError("base_url: expected a URL such as http://localhost:8080 or https://keys.example.com")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-            raise UsageError("base_url must have no user, password, query or fragment in it")
+            raise UsageError("base_url: expected a URL without user, password, query and fragment")
         if not self.organization_id:
             raise UsageError("organization_id is missing")
 
     @property
     def loopback(self) -> str | None:
-        """The host, if it is this machine: no proxy can reach it, whatever HTTP_PROXY says."""
+        """The host if it is this machine, which no proxy can reach; otherwise None."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             is_loopback = ipaddress.ip_address(host).is_loopback
@@ -74,9 +74,10 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class _Clock:
-    """Milliseconds since the epoch, never the same twice.
+    """Milliseconds since the epoch, never the same value twice.
 
-    Equal requests of one millisecond would be equal bytes, which the server takes for one request sent again.
+    Two equal requests in one millisecond would be equal bytes, which the server would treat as one repeated
+    request.
     """
 
     def __init__(self) -> None:
@@ -93,19 +94,19 @@ _clock = _Clock()
 
 
 def short_path(path: str) -> str:
-    """ "query/list_wallets", also of "/public/v1/query/list_wallets". Raises UsageError for anything else."""
+    """The short form of a path: "query/list_wallets" for "/public/v1/query/list_wallets". Raises UsageError."""
     match = _PATH.fullmatch(path)
     if match is None:
-        raise UsageError(f"a path is like query/list_wallets or submit/create_wallet, got {path!r}")
+        raise UsageError(f"expected a path such as query/list_wallets or submit/create_wallet, got {path!r}")
     return f"{match['kind']}/{match['name']}"
 
 
 def whole_body(
     path: str, body: Mapping[str, Any], organization_id: str, activity_types: Mapping[str, str]
 ) -> bytes:
-    """The bytes of a request to this short path: `body`, and what of the envelope it leaves out.
+    """The bytes of a request to this short path: `body`, with the members of the envelope that it lacks.
 
-    Raises UsageError for a submission without a type, if `activity_types` knows none for its name.
+    Raises UsageError for a submission without a type, if `activity_types` has none for its name.
     """
     kind, name = path.split("/")
     given = fields_given(body)
@@ -113,7 +114,7 @@ def whole_body(
         return _encoded({"organizationId": organization_id, **given})
     activity_type = given.get("type") or activity_types.get(name)
     if activity_type is None:
-        raise UsageError(f"this client does not know {path}: give the activity type to submit")
+        raise UsageError(f"this client does not know {path}; pass the activity type to submit")
     envelope: dict[str, Any] = {
         "type": activity_type,
         "timestampMs": str(_clock.next_ms()),
@@ -124,12 +125,12 @@ def whole_body(
 
 
 def fields_given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Without those left out."""
+    """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def in_wire_names(value: Any) -> Any:
-    """The value with the names of members as the wire spells them, walletName for wallet_name, at every depth."""
+    """The value with names of members in camelCase, walletName for wallet_name, at every depth."""
     if isinstance(value, Mapping):
         return {_wire_name(name): in_wire_names(member) for name, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
@@ -147,7 +148,7 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def stamped(address: Address, path: str, body: bytes, stamper: Stamper) -> Prepared:
-    """The request with its stamp. Whatever the stamper raises passes through."""
+    """The request with its stamp. Raises the errors of the stamper."""
     stamp_name, stamp = stamper.stamp(body)
     return Prepared(
         path=path,
@@ -164,7 +165,7 @@ def stamped(address: Address, path: str, body: bytes, stamper: Stamper) -> Prepa
 
 
 def _plain(value: Any) -> Any:
-    """Sequences other than lists and tuples are lists on the wire."""
+    """Encode sequences other than lists and tuples as lists."""
     if isinstance(value, Sequence):
         return list(value)
     raise TypeError(f"a {type(value).__name__} cannot be sent")

@@ -1,7 +1,7 @@
-"""Which failures are worth another try, when, and how often.
+"""After which failures a request is sent again, when, and how many times.
 
-Every try sends the same bytes, which the server recognizes by their fingerprint: nothing happens twice.
-Not here: sending and sleeping (`client`).
+Every try sends the same bytes, which the server recognizes by their fingerprint, so nothing happens twice. Not
+here: sending and waiting (`client`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one request is tried, and for how long.
+    """How many times one request is sent, and for how long.
 
-    tries: how often at most, the first included; 1 never tries again. deadline_s: seconds from the first try after
-    which none begins, and which none outlasts. pause_s: about how many seconds lie before the second try; each
-    further pause is twice as long, up to pause_max_s, and up to half of each is left out at random. A server that
-    names a time (Retry-After) is not asked sooner.
+    tries: the most tries, with the first; 1 means no repetition. deadline_s: seconds after the first try until
+    which all tries must end. pause_s: seconds before the second try; each further pause is twice as long, up to
+    pause_max_s, and a random part of up to one half is subtracted. If the server sends Retry-After, the next try
+    waits at least as long.
     """
 
     tries: int = 3
@@ -37,7 +37,7 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tries:
-    """The tries of one request. Times are seconds of any clock that never runs backwards."""
+    """The tries of one request. Times are seconds of a monotonic clock."""
 
     def __init__(self, retries: Retries, now_s: float) -> None:
         self._retries = retries
@@ -45,7 +45,7 @@ class Tries:
         self._failed = 0
 
     def time_left_s(self, now_s: float) -> float:
-        """Seconds until the deadline, and never 0, which as a time-out may mean none at all."""
+        """Seconds until the deadline. Never 0, because a time-out of 0 may mean no time-out."""
         return max(self._deadline_s - now_s, 0.001)
 
     def pause_after(self, failure: KeysteadError, now_s: float) -> float | None:
@@ -54,7 +54,7 @@ class Tries:
         if self._failed >= self._retries.tries or not _worth_another(failure):
             return None
         pause_s = min(self._retries.pause_s * 2 ** min(self._failed - 1, 20), self._retries.pause_max_s)
-        pause_s *= random.uniform(0.5, 1)  # noqa: S311  spreads clients out, guards nothing
+        pause_s *= random.uniform(0.5, 1)  # noqa: S311  not a secret
         if isinstance(failure, ApiError) and failure.retry_after_s is not None:
             pause_s = max(pause_s, failure.retry_after_s)
         return pause_s if now_s + pause_s < self._deadline_s else None

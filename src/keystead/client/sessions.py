@@ -1,6 +1,6 @@
-"""A session that a client holds: its key, when it ends, and when it is time to begin the next.
+"""A session of a client: its key, when it ends, and when the next session starts.
 
-Here: the key and its times. Not here: sending stamp_login (`client`). The key is made here and never leaves.
+Here: the key and its times. Not here: sending stamp_login (`client`). The private half never leaves this process.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from keystead.client.errors import ProtocolError
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper
 
 RENEWED_AT: Final = 0.8
-"""The share of a session's time after which the next one begins."""
+"""The fraction of a session's time after which the next one starts."""
 
 
 class SessionToken(msgspec.Struct, frozen=True):
-    """What the token of a login tells. `exp`: seconds since the epoch."""
+    """The claims of the token of a login. `exp`: seconds since the epoch."""
 
     exp: int
     user_id: str
@@ -28,18 +28,18 @@ class SessionToken(msgspec.Struct, frozen=True):
 
 
 def read_session_token(token: str) -> SessionToken:
-    """The claims of a token that the server has just answered. Raises ProtocolError."""
+    """The claims of a token in the server's answer. Raises ProtocolError."""
     try:
         payload = token.split(".")[1].translate(str.maketrans("-_", "+/"))
         return msgspec.json.decode(a2b_base64(payload + "=" * (-len(payload) % 4)), type=SessionToken)
     except (IndexError, ValueError, msgspec.MsgspecError):
-        raise ProtocolError("the answer to stamp_login holds no session token that this client can read") from None
+        raise ProtocolError("the answer to stamp_login has no session token that this client can read") from None
 
 
 class SessionStamper:
     """Stamps with the session's key, which `replace_key` replaces. Threads may share it.
 
-    `expiration_seconds`, `session_profile_id`: as the login asked for, and each renewal asks again.
+    `expiration_seconds`, `session_profile_id`: the parameters of the login and of each renewal.
     """
 
     def __init__(self, expiration_seconds: int | None, session_profile_id: str | None) -> None:
@@ -56,7 +56,7 @@ class SessionStamper:
 
     @property
     def is_due(self) -> bool:
-        """Whether the next session should begin now."""
+        """Whether the next session should start now."""
         return time.time() >= self._renewed_at_s
 
     @property
@@ -76,7 +76,7 @@ class LoginParameters(TypedDict):
 
 
 def login_parameters(session: SessionStamper, key: ApiKeyPair) -> LoginParameters:
-    """What stamp_login is asked for a session by this key."""
+    """The parameters of stamp_login for a session with this key."""
     seconds = session.expiration_seconds
     return {
         "public_key": key.public_key,

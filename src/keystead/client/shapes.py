@@ -1205,7 +1205,9 @@ class UpdateWalletAccountNameResult(Wire, frozen=True):
 
 
 class VerifyOtpResult(Wire, frozen=True):
-    """`verification_token`: a JWT which proves that the contact got the code."""
+    """`verification_token`: a JWT which proves that the contact got the code. One without a key is in one answer
+    only; in the record of the activity it is "".
+    """
 
     verification_token: str
 

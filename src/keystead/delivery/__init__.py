@@ -1,5 +1,4 @@
-"""Messages to people: how they read, how they leave, when they are tried again.
+"""Messages to people: their text, how they are sent, when a failed one is sent again.
 
-Here: e-mail and SMS text, the senders (SMTP, the operator's hook), the outbox. Not here: when a message is written
-(`operations`) and how it is stored (`storage`).
-"""
+Here: the text of e-mail and SMS, the senders (SMTP, the operator's hook), the outbox. Not here: which operation
+writes a message (`operations`), how it is stored (`storage`)."""

@@ -1,7 +1,6 @@
-"""Messages to the operator's own HTTPS address, signed, for e-mail and SMS alike.
+"""Sends messages as signed POST requests to the operator's own HTTPS address, for e-mail and SMS.
 
-So any provider can be put behind it. Not here: webhooks to customers of the API.
-"""
+The operator can use any provider behind this address. Not here: webhooks to customers of the API."""
 
 from __future__ import annotations
 

@@ -34,6 +34,9 @@ class KeptMessages:
         self._kept.append(KeptMessage(self._now_ms(), message))
         return "kept by the development server"
 
+    def clear(self) -> None:
+        self._kept.clear()
+
     def all(self) -> list[KeptMessage]:
         """Oldest first."""
         return list(self._kept)

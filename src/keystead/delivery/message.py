@@ -11,12 +11,12 @@ from keystead.organizations.outgoing_messages import Channel
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`id` stays the same over retries, so that a receiver can recognise a message that came twice.
+    """`id` stays the same over retries, so that a receiver can recognize a message that it got twice.
 
-    `recipient`: an e-mail address, or a phone number in E.164. `html` and `subject` are of e-mails only.
-    `sender_address`, `sender_name` and `reply_to` are None where the operator's settings decide. `secret`: the
-    code or the credential bundle that the text carries, for a hook that writes texts of its own; `template_id` and
-    `template_variables` (JSON) are what the caller named for that.
+    `recipient`: an e-mail address, or a phone number in E.164. Only e-mails have `html` and `subject`. If
+    `sender_address`, `sender_name` or `reply_to` is None, the operator's settings decide. `secret`: the code or
+    the credential bundle in the text, for a hook that writes its own texts; the caller may name `template_id` and
+    `template_variables` (JSON) for that.
     """
 
     id: str

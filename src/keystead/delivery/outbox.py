@@ -1,8 +1,9 @@
-"""Sending what waits in the outbox: a process that is free takes a message, sends it, and records the result.
+"""The outbox: a process leases a waiting message, sends it, and records the result.
 
-A message is written in the transaction of its activity. A process leases it before it sends, so that two processes
-do not send the same one at a time. If a process dies after sending and before recording, the message is sent again.
-A message is sent at least once, and never again once its success is recorded. Not here: the rows (`storage`).
+A message is written in the transaction of its activity. The lease ensures that two processes do not send the same
+message at the same time. If a process dies after it has sent a message and before it has recorded that, the
+message is sent again. A message is sent at least once, and never again after its success was recorded. Not here:
+the rows (`storage`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from keystead.organizations.outgoing_messages import Channel, EmailEvent, Outgoi
 logger = logging.getLogger("keystead.delivery")
 
 LEASE_MS = 120_000
-"""A process that takes a message has so long to send it. It is longer than any sender's time limit."""
+"""How long a process may take to send a leased message. It is longer than the time limit of every sender."""
 
 POLL_S = 1.0
-"""How often the outbox is looked at for messages that another process wrote, or that are due again."""
+"""How often the outbox is read for messages that another process wrote, or that are due again."""
 
 AT_ONCE_MAX = 20
 """Messages that one process sends at the same time."""
@@ -33,19 +34,20 @@ class OutboxStore(Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
-        """Take messages that are due and that nobody else holds, the oldest first."""
+        """Lease due messages that no other process has leased, the oldest first."""
         ...
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
-        """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
+        """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
+        ended."""
         ...
 
 
 class Outbox:
     """Sends from one process.
 
-    `open_message` gives the text, which is sealed in the database. `default_sender`: the address of e-mails whose
-    caller chose none.
+    `open_message` opens the text, which is sealed in the database. `kept_ms`: how long an e-mail's events stay on
+    record. `default_sender`: the sender of e-mails whose caller named none.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Outbox:
         now_ms: Callable[[], int],
         new_id: Callable[[], str],
         random_fraction: Callable[[], float],
+        kept_ms: int,
         default_sender: str = "",
     ) -> None:
         self._store = store
@@ -64,12 +67,13 @@ class Outbox:
         self._open_message = open_message
         self._now_ms = now_ms
         self._new_id = new_id
+        self._kept_ms = kept_ms
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
 
     def wake(self) -> None:
-        """Look at the outbox now: this process has just committed a message."""
+        """Read the outbox now, because this process has just committed a message."""
         self._written.set()
 
     async def run(self) -> None:
@@ -77,14 +81,14 @@ class Outbox:
         while True:
             try:
                 sent = await self.send_due()
-            except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
+            except Exception as failed:  # noqa: BLE001 (the loop must continue after every failure; it is logged)
                 logger.warning("the outbox could not be read: %s", type(failed).__name__)
                 sent = 0
             if sent < AT_ONCE_MAX:
                 await self._wait()
 
     async def send_due(self) -> int:
-        """Send what is due now, at most AT_ONCE_MAX at once. Returns how many were taken."""
+        """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
         self._written.clear()
         waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
         await asyncio.gather(*[self._attempt(message) for message in waiting])
@@ -103,26 +107,28 @@ class Outbox:
             logger.warning("message %s: %s: %s", waiting.id, result.value, detail)
         event = None
         if waiting.channel == "email":
+            at_ms = self._now_ms()
             event = EmailEvent(
                 id=self._new_id(),
                 message_id=waiting.id,
                 type=result,
                 sender=waiting.sender or self._default_sender,
                 recipient=waiting.recipient,
-                at_ms=self._now_ms(),
+                at_ms=at_ms,
+                expires_at_ms=at_ms + self._kept_ms,
                 detail=detail,
             )
         await self._store.record_attempt(waiting.after_attempt(result, again_ms), event)
 
     async def _send(self, waiting: OutgoingMessage) -> str:
         sender = self._senders.get(waiting.channel)
-        if sender is None:  # the settings were changed since
+        if sender is None:  # the settings have changed
             raise SendFailed(f"this server sends no {waiting.channel}", permanent=False)
         return await sender.send(await self._open_message(waiting))
 
     async def _wait(self) -> None:
-        """Until a message is written here, or the poll interval is over. Raises nothing: an exception would leave a
-        cycle of objects behind each second."""
+        """Wait until this process writes a message, or the poll interval is over. No exception is used, because it
+        would leave a cycle of objects behind each second."""
         timer = asyncio.get_running_loop().call_later(POLL_S, self._written.set)
         try:
             await self._written.wait()

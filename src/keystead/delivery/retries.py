@@ -1,4 +1,4 @@
-"""When a message or a webhook is tried again. Pure.
+"""When a failed message is sent again. Pure.
 
 Not here: the loop that waits and sends (`outbox`).
 """
@@ -14,8 +14,8 @@ PAUSE_MAX_MS = 30 * 60_000
 def next_attempt_ms(now_ms: int, failures: int, random_fraction: Callable[[], float]) -> int:
     """When to try again after this many failures (1 or more), in milliseconds since the epoch.
 
-    The pause doubles from ten seconds to half an hour. A random half of it spreads messages that failed together.
-    `random_fraction()` gives a number of 0 to 1.
+    The pause doubles from ten seconds to half an hour. Up to half of it is random, to spread messages that failed
+    together. `random_fraction()` returns a number from 0 to 1.
     """
     pause: int = min(FIRST_PAUSE_MS * 2 ** (failures - 1), PAUSE_MAX_MS)
     spread = int(pause / 2 * random_fraction())

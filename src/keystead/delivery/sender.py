@@ -1,6 +1,6 @@
-"""The port through which messages leave. `smtp` and `hook` implement it.
+"""The interface of senders. `smtp` and `hook` implement it.
 
-Not here: when a message is tried again (`retries`, `outbox`).
+Not here: when a message is sent again (`retries`, `outbox`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from keystead.delivery.message import Message
 
 
 class SendFailed(Exception):
-    """A message was not accepted. `permanent`: another try cannot succeed.
+    """A message was not accepted. `permanent`: another attempt cannot succeed.
 
-    `reason` holds nothing of the message.
+    `reason` quotes nothing of the message.
     """
 
     def __init__(self, reason: str, *, permanent: bool) -> None:
@@ -24,5 +24,5 @@ class SendFailed(Exception):
 
 class Sender(Protocol):
     async def send(self, message: Message) -> str:
-        """Hand the message over. Returns the receiver's answer, "" where it has none. Raises SendFailed."""
+        """Send the message. Returns the receiver's answer, or "". Raises SendFailed."""
         ...

@@ -1,4 +1,4 @@
-"""E-mail by SMTP: STARTTLS or TLS, with a name and a password where the server asks for them.
+"""E-mail by SMTP: STARTTLS or TLS, with a name and a password if the mail server needs them.
 
 Here: one connection per message. Not here: the text (`templates`), retries (`outbox`).
 """
@@ -30,7 +30,7 @@ class SmtpSecurity(StrEnum):
 
 
 class SmtpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """Where mail is handed over. `ca_file`: certificates to trust in place of the system's, as PEM."""
+    """The mail server. `ca_file`: certificates to trust in place of the system's, as PEM."""
 
     host: str
     port: int
@@ -85,7 +85,7 @@ class SmtpSender:
 
 
 def email_of(message: Message, default_address: str) -> EmailMessage:
-    """The message in the form of RFC 5322. Raises ValueError where a header would hold a line break."""
+    """The message in the form of RFC 5322. Raises ValueError if a header would hold a line break."""
     email = EmailMessage()
     address = Address(
         display_name=message.sender_name or DEFAULT_SENDER_NAME,
@@ -106,8 +106,9 @@ def email_of(message: Message, default_address: str) -> EmailMessage:
 
 
 def _refused(what: str, code: int) -> SendFailed:
-    """4xx answers are temporary and 5xx are final (RFC 5321, section 4.2.1).
+    """4xx answers are temporary and 5xx answers are permanent (RFC 5321, section 4.2.1).
 
-    A failed authentication (530, 534, 535) counts as temporary: the operator can mend it, and the message can wait.
+    A failed authentication (530, 534, 535) counts as temporary: the operator can correct it while the message
+    waits.
     """
     return SendFailed(f"{what}: {code}", permanent=500 <= code < 600 and code not in (530, 534, 535))

@@ -1,7 +1,7 @@
 """The text of messages: one-time codes by e-mail and SMS, credential bundles by e-mail.
 
-Here: the default texts, and the documented placeholders `%s` and `{{.OtpCode}}`. Pure. Everything that a caller
-gave is text: it is escaped in HTML, and line breaks in a subject or an address are refused. Not here: sending.
+Here: the default texts, and the documented placeholders `%s` and `{{.OtpCode}}`. Pure. Values from a caller are
+always text: they are escaped in HTML, and line breaks in a subject or an address are refused. Not here: sending.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Branding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_branding(app_name: str, logo_url: str | None, link_template: str | None) -> Branding:
-    """Raise InvalidRequest for what cannot be put into a message."""
+    """Check a caller's choices. Raises InvalidRequest for text that a message cannot hold."""
     _one_line(app_name, "appName")
     if not app_name.strip():
         raise InvalidRequest("invalid app name: field `appName`: expected text")
@@ -46,7 +46,7 @@ def checked_branding(app_name: str, logo_url: str | None, link_template: str | N
             raise InvalidRequest("invalid logo url: field `logoUrl`: expected an address that begins with https://")
     if link_template is not None:
         _one_line(link_template, "magicLinkTemplate", _URL_MAX)
-        # A scheme of an app's own is allowed: a link may open an app on a phone.
+        # Custom schemes are allowed, because a link may open an app on a phone.
         scheme = urlsplit(link_template).scheme
         if link_template.count(LINK_PLACEHOLDER) != 1 or scheme in ("", "javascript", "data", "file"):
             raise InvalidRequest(
@@ -57,7 +57,7 @@ def checked_branding(app_name: str, logo_url: str | None, link_template: str | N
 
 
 def code_email(branding: Branding, code: str, lasts_s: int) -> EmailContent:
-    """A one-time code. With a link template, the link carries the code."""
+    """The e-mail with a one-time code. With a link template, it also has a link with the code."""
     link = _link(branding, code)
     lines = [f"Your code for {branding.app_name} is: {code}", "", f"It is valid for {_minutes(lasts_s)}."]
     if link is not None:
@@ -81,7 +81,7 @@ def code_email(branding: Branding, code: str, lasts_s: int) -> EmailContent:
 
 
 def bundle_email(branding: Branding, bundle: str, lasts_s: int, *, purpose: str) -> EmailContent:
-    """A credential bundle for `purpose`, such as "log in to" or "recover your account at"."""
+    """The e-mail with a credential bundle for `purpose`, such as "log in to" or "recover your account at"."""
     link = _link(branding, bundle)
     shown = link if link is not None else bundle
     what = "Open this link" if link is not None else "Copy this text into the application"
@@ -96,7 +96,7 @@ def bundle_email(branding: Branding, bundle: str, lasts_s: int, *, purpose: str)
 
 
 def code_sms(app_name: str, code: str, template: str | None) -> str:
-    """A one-time code for a phone. `template` has `{{.OtpCode}}` where the code goes. Raises InvalidRequest."""
+    """The SMS with a one-time code. `template` has the placeholder `{{.OtpCode}}`. Raises InvalidRequest."""
     if template is None:
         return f"Your code for {app_name} is: {code}"
     if CODE_PLACEHOLDER not in template or len(template) > _SMS_MAX:

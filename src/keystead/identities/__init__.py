@@ -1,4 +1,3 @@
-"""ID tokens of OpenID Connect issuers: which identity they prove, and where the issuers' keys come from.
+"""ID tokens of OpenID Connect issuers: the identity that they prove, and the issuers' keys.
 
-`issuers` implements `pipeline.ports.Identities`. Not here: what an identity may do, and where it is kept.
-"""
+`issuers` implements `pipeline.ports.Identities`. Not here: what an identity may do, where it is stored."""

@@ -1,7 +1,7 @@
-"""Asking an issuer for its keys (OpenID Connect Discovery 1.0), over HTTPS, and keeping them for a while.
+"""Fetches the keys of an issuer over HTTPS (OpenID Connect Discovery 1.0), and caches them.
 
-Only issuers that the operator named are asked. Not here: what the keys are good for (`key_sets`).
-Slow to import: only servers that ask an issuer do.
+Only issuers that the operator named are asked. Not here: the use of the keys (`key_sets`). Slow to import, so only
+servers with such issuers import it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from keystead.identities.web_answers import (
 )
 
 KEPT_MIN_S, KEPT_S, KEPT_MAX_S = 60, 600, 86_400
-"""Seconds that keys are cached: at least, by default, and at most. Within the first, a token that names an unknown
-key does not make the server ask again."""
+"""Seconds that keys are cached: at least, by default, and at most. Within the minimum, a token that names an
+unknown key does not make the server ask again."""
 
 PAUSE_S = 5
 """Seconds after a failed request before the issuer is asked again."""
@@ -47,7 +47,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """Times are of the monotonic clock, in seconds."""
+    """Cached keys. Times are seconds of the monotonic clock."""
 
     key_set: KeySet
     asked_at: float
@@ -67,7 +67,7 @@ class Discovery:
         transport: httpx.AsyncBaseTransport | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ValueError for an issuer that may not be asked (`check_address`)."""
+        """Raises ValueError for an issuer whose address is not allowed (`check_address`)."""
         self.issuers = frozenset(issuers)
         for issuer in sorted(self.issuers):
             check_address(issuer)
@@ -95,7 +95,7 @@ class Discovery:
         return kept.key_set
 
     async def _asked(self, issuer: str) -> _Kept:
-        """The issuer's answer; callers that come meanwhile share one request."""
+        """The issuer's answer. Concurrent callers share one request."""
         asking = self._asking.get(issuer)
         if asking is None:
             until, why = self._failed.get(issuer, (0.0, ""))
@@ -115,7 +115,9 @@ class Discovery:
         except (BadAnswer, *FAILURES) as failed:
             why = words_of(failed)
             self._failed[issuer] = self._monotonic() + PAUSE_S, why
-            _log.warning("the keys of an OpenID Connect issuer cannot be had", extra={"issuer": issuer, "why": why})
+            _log.warning(
+                "the keys of an OpenID Connect issuer cannot be fetched", extra={"issuer": issuer, "why": why}
+            )
             return why
         else:
             self._failed.pop(issuer, None)
@@ -125,7 +127,7 @@ class Discovery:
             del self._asking[issuer]
 
     async def _fetched(self, issuer: str) -> tuple[KeySet, float]:
-        """The issuer's keys, and for how many seconds they may be kept."""
+        """The issuer's keys, and for how many seconds they may be cached."""
         async with (
             asyncio.timeout(ANSWERS_WITHIN_S),
             web_client(self._transport) as http,
@@ -149,7 +151,7 @@ class Discovery:
 
 
 def _lifetime_s(headers: httpx.Headers) -> float:
-    """For how long an answer may be kept, as it says itself (RFC 9111), within our bounds."""
+    """How long an answer may be cached, in seconds: what it says (RFC 9111), within the bounds of this module."""
     directives = headers.get("cache-control", "").lower()
     found = _MAX_AGE.search(directives)
     if _UNKEPT.search(directives):
@@ -164,5 +166,6 @@ def _lifetime_s(headers: httpx.Headers) -> float:
 
 def _unavailable(issuer: str, why: str) -> Unavailable:
     return Unavailable(
-        f"the keys of issuer {issuer!r} cannot be had now: {why}; nothing was changed, send the same request again"
+        f"the keys of issuer {issuer!r} cannot be fetched now: {why}; nothing was changed, send the same "
+        "request again"
     )

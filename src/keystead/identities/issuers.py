@@ -1,7 +1,7 @@
 """The issuers whose tokens this server accepts. Implements `pipeline.ports.Identities`.
 
-Here: from a token to the identity it proves, by pinned or fetched keys. Not here: reading a token (`tokens`),
-its signature (`key_sets`), asking for keys (`discovery`), the file of pinned keys (`pinned`).
+Here: from a token to the identity that it proves, with pinned or fetched keys. Not here: reading a token
+(`tokens`), its signature (`key_sets`), fetching keys (`discovery`), the file of pinned keys (`pinned`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.ports import Clock
 from keystead.stamps.base64url import encode_base64url
 
-if TYPE_CHECKING:  # slow to import, and not needed by a server without issuers
+if TYPE_CHECKING:  # slow to import, and a server without issuers does not need it
     from keystead.identities.discovery import Discovery
     from keystead.identities.key_sets import KeySet
 
 
 class KnownIssuers:
-    """`pinned`: keys by issuer, never fetched. Without `discovery`, only those issuers are known."""
+    """`pinned`: keys by issuer, which are never fetched. Without `discovery`, only these issuers are accepted."""
 
     def __init__(
         self, clock: Clock, pinned: Mapping[str, KeySet] | None = None, discovery: Discovery | None = None
@@ -34,7 +34,8 @@ class KnownIssuers:
         self._own: tuple[str, bytes] | None = None
 
     def with_own(self, issuer: str, public_key: bytes) -> KnownIssuers:
-        """These issuers and this server's own, whose tokens a P-256 key signs: `public_key`, 65 bytes."""
+        """These issuers and this server as an issuer, whose tokens verify under the P-256 key `public_key` (65
+        bytes)."""
         known = KnownIssuers(self._clock, self._pinned, self._discovery)
         x, y = (encode_base64url(half) for half in (public_key[1:33], public_key[33:]))
         known._own = issuer, msgspec.json.encode({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y}]})
@@ -54,14 +55,14 @@ class KnownIssuers:
         """The keys of the token's issuer, fetched again if the token's key is not among them."""
         issuer, discovery = announcement.issuer, self._discovery
         if self._own is not None and issuer == self._own[0]:
-            from keystead.identities.key_sets import KeySet  # slow to import, and of use to few servers
+            from keystead.identities.key_sets import KeySet  # slow to import, and few servers need it
 
             return KeySet(self._own[1])
         if issuer in self._pinned:
             return self._pinned[issuer]
         if discovery is None or issuer not in discovery.issuers:
             raise BadToken(
-                f"issuer {issuer[:200]!r} is not accepted by this server: an operator names issuers in "
+                f"this server does not accept issuer {issuer[:200]!r}; an operator names issuers in "
                 "KEYSTEAD_OIDC_KEYS_FILE or KEYSTEAD_OIDC_ISSUERS"
             )
         keys = await discovery.key_set(issuer)

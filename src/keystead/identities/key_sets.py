@@ -1,7 +1,7 @@
-"""An issuer's public keys (RFC 7517): which one a token must be signed with, and whether it is. Pure.
+"""An issuer's public keys (RFC 7517), and the verification of a token's signature. Pure.
 
-Here: reading a JWK Set, choosing among its keys, the signature. Not here: claims (`tokens`), fetching a set.
-Slow to import: only servers that know an issuer do.
+Here: reading a JWK Set, the choice of the key, the signature. Not here: claims (`tokens`), fetching a set
+(`discovery`). Slow to import, so only servers that accept an issuer import it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ KEYS_MAX = 100
 """Most keys of a set."""
 
 RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
-"""RFC 7518 asks for the lower; the upper bounds the time that a verification takes."""
+"""RFC 7518 requires the minimum. The maximum bounds the time of a verification."""
 
 
 class BadKeySet(Exception):
-    """Why these bytes are not a usable key set."""
+    """These bytes are not a usable key set. The message says why."""
 
 
 class _Jwk(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The members that public keys have; private ones are not read."""
+    """The members of public keys. Private members are not read."""
 
     kty: str
     kid: str | None = None
@@ -49,7 +49,7 @@ _ALGORITHMS_OF = {
     ("EC", "P-256"): ("ES256",),
     ("OKP", "Ed25519"): ("EdDSA",),
 }
-"""By key type and curve: what a key can verify."""
+"""The algorithms that a key can verify, by key type and curve."""
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class _Key(msgspec.Struct, frozen=True):
 
 
 class KeySet:
-    """The keys of one issuer that can verify signatures here; others in the set are passed over."""
+    """The keys of one issuer that can verify signatures here. Other keys in the set are ignored."""
 
     def __init__(self, jwks: bytes | msgspec.Raw) -> None:
         """Raises BadKeySet if this is not a JWK Set, has more than KEYS_MAX keys, or no usable one."""
@@ -73,14 +73,15 @@ class KeySet:
             raise BadKeySet("no key in it verifies RS256, PS256, ES256 or EdDSA signatures")
 
     def has_key_for(self, announced: Announced) -> bool:
-        """Whether a key of the token's `kid` is here; for a token without one, any key for its algorithm."""
+        """Whether the set has a key with the token's `kid`; for a token without `kid`, any key for its
+        algorithm."""
         return bool(self._candidates(announced))
 
     def verified(self, token: str, announced: Announced) -> bytes:
         """The payload of a token that one of the keys signed. Raises BadToken.
 
-        A token that names no key is taken where there is one key for its algorithm only (OpenID Connect Core 1.0,
-        section 10.1).
+        A token that names no key is accepted if the set has exactly one key for its algorithm (OpenID Connect Core
+        1.0, section 10.1).
         """
         candidates = self._candidates(announced)
         if not candidates:
@@ -88,7 +89,8 @@ class KeySet:
             raise BadToken(f"{named}: the issuer has no such key for {announced.algorithm}")
         if len(candidates) > 1:
             raise BadToken(
-                f"the issuer has {len(candidates)} keys that this may be: expected a `kid` of one of them"
+                f"the issuer has {len(candidates)} keys for {announced.algorithm}: expected the `kid` of "
+                "one of them"
             )
         try:
             decoded = jwt.PyJWS(algorithms=[announced.algorithm]).decode_complete(
@@ -111,7 +113,7 @@ class KeySet:
 
 
 def _usable(raw: msgspec.Raw) -> _Key | None:
-    """The key, if it is one for signatures, of a type and size that are taken here."""
+    """The key if it is for signatures and of an accepted type and size; otherwise None."""
     try:
         jwk = msgspec.json.decode(raw, type=_Jwk)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

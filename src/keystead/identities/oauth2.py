@@ -1,8 +1,8 @@
-"""OAuth 2.0 providers without ID tokens: whom an authorization code is about. Implements `pipeline.ports.OAuth2`.
+"""OAuth 2.0 providers without ID tokens: the person of an authorization code. Implements `pipeline.ports.OAuth2`.
 
-A code is exchanged for a bearer token (RFC 6749, section 4.1.3, with RFC 7636), which asks who the person is. Not
-here: the token that this server issues about the answer (`operations.oauth2_credentials`).
-Slow to import: only servers on which somebody logs in so do.
+A code is exchanged for a bearer token (RFC 6749, section 4.1.3, with RFC 7636), which authorizes the query for the
+person. Not here: the token that this server issues for the person (`operations.oauth2_credentials`). Slow to
+import, so it is imported at the first such login.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _log = logging.getLogger("keystead")
 
 
 class ProviderAddresses(msgspec.Struct, frozen=True):
-    """Where a provider exchanges codes, and where it tells who a bearer token is of."""
+    """The address at which a provider exchanges codes, and the one at which it names the person of a bearer
+    token."""
 
     token_url: str
     user_url: str
@@ -66,9 +67,9 @@ _SUBJECTS: Mapping[Oauth2Provider, Callable[[bytes], str]] = {
 
 
 class AskedProviders:
-    """Providers at these addresses. `own_issuer` is the issuer of this server's tokens about people.
+    """Providers at these addresses. `own_issuer` is the issuer of this server's tokens for people.
 
-    `transport` is for tests. Raises ValueError for an address that may not be asked.
+    `transport` is for tests. Raises ValueError for an address that is not allowed.
     """
 
     def __init__(
@@ -96,10 +97,8 @@ class AskedProviders:
                 return OAuth2Person(subject=_subject(provider, body), bearer_token=bearer_token)
         except (BadAnswer, *FAILURES) as failed:
             why = words_of(failed)
-            _log.warning(
-                "an OAuth 2.0 provider does not tell who a person is", extra={"provider": provider, "why": why}
-            )
-            raise Unavailable(f"{provider} does not tell who the person is: {why}; begin the login again") from None
+            _log.warning("an OAuth 2.0 provider did not name a person", extra={"provider": provider, "why": why})
+            raise Unavailable(f"{provider} did not name the person: {why}; start the login again") from None
 
 
 async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCode) -> str:

@@ -1,4 +1,4 @@
-"""Issuers' keys in a file of the operator's: for installations without a way out, and for tests.
+"""Issuers' keys in a file of the operator, for installations without access to the internet, and for tests.
 
 Here: reading the file, `{"https://issuer": {"keys": [...]}, ...}`. Not here: the keys themselves (`key_sets`).
 """

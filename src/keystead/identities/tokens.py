@@ -1,7 +1,7 @@
-"""An ID token: its header and issuer, and the identity it proves once its signature is verified. Pure.
+"""An ID token: its header and issuer, and the identity that it proves after its signature was verified. Pure.
 
 Here: form, limits, times and claims (OpenID Connect Core 1.0, section 3.1.3.7). Not here: keys and signatures
-(`key_sets`), where keys come from.
+(`key_sets`), fetching keys (`discovery`).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ TOKEN_MAX = 16_384
 """Most characters of a token."""
 
 CLOCK_SKEW_S = 60
-"""Seconds that the issuer's clock may be ahead of ours. An expired token is expired, whatever the clocks."""
+"""Seconds that the issuer's clock may be ahead of this server's. For the expiry of a token it is not applied."""
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
-"""The algorithms that may sign a token (RFC 7518, RFC 8037): none with a secret shared with the issuer."""
+"""The algorithms that may sign a token (RFC 7518, RFC 8037). None of them uses a shared secret."""
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 _TYPES = ("JWT", "APPLICATION/JWT")
 
 
 class BadToken(Exception):
-    """Why a token is refused. Never holds the token."""
+    """A token is refused. The message says why and never holds the token."""
 
 
 class Announced(msgspec.Struct, frozen=True):
-    """What a token says of itself before any of it is proven: enough to find the key that must have signed."""
+    """What a token states before anything is verified: enough to find the key that must have signed it."""
 
     algorithm: str
     key_id: str | None
@@ -64,7 +64,7 @@ class _Claims(msgspec.Struct, frozen=True):
     exp: _Time
     nbf: _Time | None = None
     iat: _Time | None = None
-    # Of any type: a token that proves who somebody is may be sent where these claims do not matter.
+    # Of any type, because a valid token may be sent to operations for which these claims do not matter.
     nonce: Any = None
     tknonce: Any = None
     email: Any = None
@@ -90,7 +90,7 @@ def announced(token: str) -> Announced:
 
 
 def claimed_identity(token: str) -> OidcClaims | None:
-    """The identity that a token names, of which nothing is proven yet: enough to look for its user. None if it is
+    """The identity that a token names, without any proof: enough to search for its user. None if it is
     malformed."""
     try:
         announced(token)

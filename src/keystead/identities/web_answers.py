@@ -1,6 +1,6 @@
-"""Asking an identity provider over HTTP: which addresses may be asked, and how much of an answer is read.
+"""HTTP requests to identity providers: which addresses are allowed, and how much of an answer is read.
 
-Not here: what is asked for (`discovery`, `oauth2`).
+Not here: the requests (`discovery`, `oauth2`).
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from typing import Final
 import httpx
 
 ANSWERS_WITHIN_S: Final = 10.0
-"""For all answers that one request to this server needs of one provider."""
+"""Time limit for all answers of one provider that one request to this server needs."""
 
 ANSWER_BYTES_MAX: Final = 262_144
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Hosts that may be asked over plain HTTP: nobody stands between."""
+"""Hosts that may be asked over plain HTTP, because the traffic stays on this machine."""
 
 FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError)
-"""What asking raises beside BadAnswer."""
+"""The errors of a request other than BadAnswer."""
 
 
 class BadAnswer(Exception):
-    """What is wrong with an answer, for the log and the caller. `status`: of an answer without success, else 0."""
+    """An answer cannot be used. The message is for the log and the caller. `status`: the HTTP status of an
+    unsuccessful answer, otherwise 0."""
 
     def __init__(self, why: str, status: int = 0) -> None:
         super().__init__(why)
@@ -45,7 +46,7 @@ def check_address(url: str, *, with_query: bool = False) -> None:
 
 
 def web_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """A client that follows no redirects and takes no compressed answers. `transport` is for tests."""
+    """A client that follows no redirects and accepts no compressed answers. `transport` is for tests."""
     return httpx.AsyncClient(
         verify=_tls(),
         transport=transport,
@@ -57,7 +58,7 @@ def web_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.Async
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """Made once: reading the certificates takes longer than a request."""
+    """Created once, because reading the certificates takes longer than a request."""
     return httpx.create_ssl_context()
 
 
@@ -80,7 +81,7 @@ async def answered(http: httpx.AsyncClient, request: httpx.Request) -> tuple[byt
 
 
 def words_of(failed: Exception) -> str:
-    """Why there is no answer, in words."""
+    """The reason for a failed request, in words."""
     if isinstance(failed, BadAnswer):
         return str(failed)
     if isinstance(failed, TimeoutError | httpx.TimeoutException):

@@ -1,6 +1,6 @@
 """The API key of an authentication proxy: the signer makes it, and stamps the proxy's requests with it.
 
-Not here: which requests those are (`operations`), where the sealed key is stored.
+Not here: the requests (`operations`), where the sealed key is stored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keystead.pipeline.ports import AuthProxyKey, Sealed
 
 
 def new_auth_proxy_key(data_key: DataKey, organization_id: str, proxy_id: str, scalar: bytes) -> AuthProxyKey:
-    """The key of these 32 bytes, sealed."""
+    """The sealed key with these 32 bytes as its private half."""
     return AuthProxyKey(
         sealed=data_key.seal(scalar, _context(organization_id, proxy_id)),
         public_key=public_key(Curve.P256, scalar).compressed.hex(),

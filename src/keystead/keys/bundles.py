@@ -1,8 +1,8 @@
-"""Encrypted bundles: key material on its way between the signer and a client, unreadable to everyone in between.
+"""Encrypted bundles: key material between the signer and a client, which nobody else can read.
 
-Here: HPKE (RFC 9180) in both directions, the signed envelope around what the server sends, the bundle key.
-Not here: what is inside a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`).
-The HPKE library is imported when the first bundle is sealed or opened.
+Here: HPKE (RFC 9180) in both directions, the signed envelope of what the server sends, the bundle key. Not here:
+the contents of a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`). The HPKE
+library is imported when the first bundle is sealed or opened.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INFO = b"turnkey_hpke"
 
 
 class BundleBroken(Exception):
-    """The ciphertext was sealed to another key, or was changed since."""
+    """The ciphertext was sealed to another key, or was changed."""
 
 
 class _Envelope(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -51,10 +51,10 @@ class _Target(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BundleKey:
-    """The server's key for bundles. Clients learn its public half beforehand and reject bundles of other keys.
+    """The server's key for bundles. Clients are configured with its public half and reject bundles of other keys.
 
-    `scalars`: 64 bytes, the encryption key and then the signing key. Nothing is encrypted to the first one; some
-    clients want to be told both (`composite_public_key`).
+    `scalars`: 64 bytes, the encryption key and then the signing key. Nothing is encrypted to the encryption key,
+    but some clients are configured with both (`composite_public_key`).
     """
 
     def __init__(self, scalars: bytes) -> None:
@@ -72,7 +72,7 @@ class BundleKey:
         return self._signed(_Exported(encapped.hex(), ciphertext.hex(), organization_id))
 
     def import_bundle(self, organization_id: str, user_id: str, target: bytes) -> str:
-        """The text of an import bundle: a key (65 bytes) for this user to seal to, signed."""
+        """The text of an import bundle: the signed key (65 bytes) to which this user seals."""
         return self._signed(_Target(target.hex(), organization_id, user_id))
 
     def _signed(self, content: _Exported | _Target) -> str:
@@ -87,14 +87,14 @@ class _OtpTarget(msgspec.Struct, frozen=True, rename="camel"):
 def otp_target_bundle(
     organization_id: str, target: bytes, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
 ) -> str:
-    """The text that tells a client the key (65 bytes) to encrypt a one-time code to, signed."""
+    """The signed text that gives a client the key (65 bytes) to which it encrypts a one-time code."""
     return signed_envelope(_OtpTarget(target.hex(), organization_id), signing_key, signing_public_key)
 
 
 def signed_envelope(
     content: msgspec.Struct, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
 ) -> str:
-    """The envelope around what the server sends. `signing_public_key`: lower-case hex of 65 bytes."""
+    """The signed envelope of what the server sends. `signing_public_key`: lower-case hex of 65 bytes."""
     data = msgspec.json.encode(content)
     envelope = _Envelope(
         data=data.hex(),
@@ -105,11 +105,11 @@ def signed_envelope(
 
 
 def new_credential(target: bytes) -> tuple[bytes, str]:
-    """A fresh P-256 API key for a client: its compressed public key (33 bytes), and a credential bundle.
+    """A new P-256 API key for a client: its compressed public key (33 bytes), and a credential bundle.
 
     The bundle is the private key, sealed to the client's key `target` (65 bytes), in base58check: the compressed
-    encapsulated key, then the ciphertext. It is not signed, and the private key is forgotten. The randomness is
-    always the operating system's.
+    encapsulated key, then the ciphertext. It is not signed. The private key is not stored. Its randomness always
+    comes from the operating system.
     """
     secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
     return public_key(Curve.P256, secret).compressed, bundle_of(secret, target)
@@ -124,7 +124,8 @@ def bundle_of(secret: bytes, target: bytes) -> str:
 
 
 def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:
-    """Encapsulated key (65 bytes) and ciphertext. `target`: 65 bytes of a point (`bundle_texts.read_target`)."""
+    """Seal with HPKE. Returns the encapsulated key (65 bytes) and the ciphertext. `target`: 65 bytes of a point
+    (`bundle_texts.read_target`)."""
     suite = _suite()
     encapped, context = suite.create_sender_context(suite.kem.deserialize_public_key(target), _INFO)
     return encapped, context.seal(plaintext, encapped + target)

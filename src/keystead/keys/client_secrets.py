@@ -1,4 +1,4 @@
-"""OAuth 2.0 client secrets: opening what operators encrypted to this server.
+"""OAuth 2.0 client secrets: opens the secrets that operators encrypted to this server.
 
 The envelope is Borsh of a nonce (12 bytes), an ephemeral P-256 point (65 bytes) and a ciphertext with its length
 (4 bytes, little endian): AES-256-GCM under a key from ECDH. Not here: where the key is stored.
@@ -22,7 +22,8 @@ _POINT_LENGTH: Final = bytes([_POINT])
 
 
 class ClientSecretKey:
-    """The key that client secrets are encrypted to. `scalar`: 32 bytes; ValueError unless it is a private key."""
+    """The key to which client secrets are encrypted. `scalar`: 32 bytes. Raises ValueError unless it is a private
+    key."""
 
     def __init__(self, scalar: bytes) -> None:
         self._key = ec.derive_private_key(int.from_bytes(scalar), ec.SECP256R1())

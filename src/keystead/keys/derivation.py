@@ -1,14 +1,13 @@
 """From the seed of a wallet to the private key at a path: BIP-32 on secp256k1, SLIP-10 on P-256 and ed25519.
 
-Pure. The child step is our own: the known library (bip_utils) takes most of a second to import and several times as
-long per key. The tests compare it with the published vectors and with that library. Not here: paths as text
-(`chains.paths`), public keys (`public_keys`).
+Pure. The child step is implemented here, because the usual library (bip_utils) takes most of a second to import
+and several times as long for each key. Tests compare it with the published vectors and with that library. Not
+here: paths as text (`chains.paths`), public keys (`public_keys`).
 """
 
 from __future__ import annotations
 
 import hmac
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -18,6 +17,7 @@ from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.chains.paths import HARDENED, effective_segments
 from keystead.keys.public_keys import public_key
 from keystead.keys.steps import Steps, complete
+from keystead.primitives.lru import Lru
 
 _MASTER_SALTS = {
     Curve.SECP256K1: b"Bitcoin seed",
@@ -27,10 +27,10 @@ _MASTER_SALTS = {
 
 
 PARENTS_KEPT: Final = 4_096
-"""How many public keys of parents are kept: 33 bytes each, with their paths."""
+"""Most cached public keys of parents: 33 bytes each, with their paths."""
 
 ParentKey = Callable[[Curve, tuple[int, ...], bytes], bytes]
-"""The public key, compressed, of the private key at a path of one wallet."""
+"""Returns the compressed public key of the private key at a path of one wallet."""
 
 
 def computed_parent(curve: Curve, _: tuple[int, ...], private_key: bytes) -> bytes:
@@ -38,27 +38,26 @@ def computed_parent(curve: Curve, _: tuple[int, ...], private_key: bytes) -> byt
 
 
 class KnownParents:
-    """The public keys of parents, by wallet and path: computing them is nearly all that an account's key costs.
+    """A cache of the public keys of parents, by wallet and path. To compute them is most of the cost of an
+    account's key.
 
-    A public key without its chain code leads to no child, so nothing here needs to be kept secret.
+    From a public key without its chain code no child can be derived, so nothing here is secret.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[bytes, Curve, tuple[int, ...]], bytes] = OrderedDict()
+        self._kept = Lru[tuple[bytes, Curve, tuple[int, ...]], bytes](PARENTS_KEPT)
 
     def of(self, wallet: bytes) -> ParentKey:
-        """For the wallet that these bytes identify. The same bytes must never identify another seed."""
+        """The public keys of the wallet that these bytes identify. The same bytes must never identify another
+        seed."""
         return partial(self._parent, wallet)
 
     def _parent(self, wallet: bytes, curve: Curve, path: tuple[int, ...], private_key: bytes) -> bytes:
         place = (wallet, curve, path)
         known = self._kept.get(place)
         if known is None:
-            known = self._kept[place] = computed_parent(curve, path, private_key)
-            if len(self._kept) > PARENTS_KEPT:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(place)
+            known = computed_parent(curve, path, private_key)
+            self._kept.put(place, known)
         return known
 
     def forget(self) -> None:
@@ -66,7 +65,7 @@ class KnownParents:
 
 
 class _Node:
-    """An extended private key, and its children as far as they have been derived."""
+    """An extended private key, and its children that were derived so far."""
 
     __slots__ = ("chain_code", "children", "key", "public_key")
 
@@ -78,7 +77,7 @@ class _Node:
 
 
 class DerivationTree:
-    """The private keys of one wallet during one call. A prefix that several paths share is derived once."""
+    """The private keys of one wallet during one call. A common prefix of several paths is derived once."""
 
     def __init__(self, seed: bytes, parent_key: ParentKey = computed_parent) -> None:
         self._seed = seed
@@ -86,9 +85,9 @@ class DerivationTree:
         self._roots: dict[Curve, _Node] = {}
 
     def private_key(self, curve: Curve, segments: Sequence[int]) -> Steps[bytes]:
-        """The 32-byte private key at `segments` (as `paths.parse_path` gives them); one step per child derived.
+        """The 32-byte private key at `segments` (from `paths.parse_path`), in one step for each child.
 
-        On ed25519 every segment is derived hardened. With no segments: the master key.
+        On ed25519 every segment is derived hardened. Without segments, it is the master key.
         """
         if curve not in self._roots:
             self._roots[curve] = _Node(*_master(curve, self._seed))
@@ -112,7 +111,7 @@ class DerivationTree:
 def derive_private_key(
     curve: Curve, seed: bytes, segments: Sequence[int], parent_key: ParentKey = computed_parent
 ) -> bytes:
-    """The 32-byte private key at `segments` under a 16 to 64-byte seed, as `DerivationTree.private_key`."""
+    """The 32-byte private key at `segments` under a seed of 16 to 64 bytes; see `DerivationTree.private_key`."""
     return complete(DerivationTree(seed, parent_key).private_key(curve, segments))
 
 
@@ -136,6 +135,6 @@ def _child(curve: Curve, key: bytes, chain_code: bytes, segment: int, parent: by
         child = (tweak + int.from_bytes(key)) % order
         if tweak < order and child:
             return child.to_bytes(PRIVATE_KEY_BYTES), block[PRIVATE_KEY_BYTES:]
-        # SLIP-10 hashes again where BIP-32 has no key at that number: about once in 2^32 steps on P-256, and on
-        # secp256k1 too rarely (2^-127) for the two rules to ever differ.
+        # If BIP-32 has no key at this number, SLIP-10 hashes again. That happens about once in 2^32 steps on
+        # P-256; on secp256k1 it is too rare (2^-127) for the two rules to differ in practice.
         block = hmac.digest(chain_code, b"\x01" + block[PRIVATE_KEY_BYTES:] + number, "sha512")

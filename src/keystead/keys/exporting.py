@@ -1,4 +1,4 @@
-"""Exports: the plaintext that an export bundle carries.
+"""Exports: the plaintext in an export bundle.
 
 Not here: the bundle itself (`bundles`), who may export.
 """
@@ -11,10 +11,10 @@ from keystead.keys.mnemonic import entropy_from_mnemonic, mnemonic_from_entropy
 
 
 def wallet_text(secret: WalletSecret, language: MnemonicLanguage) -> bytes:
-    """The mnemonic as UTF-8, and after a line feed the passphrase, if the wallet has one.
+    """The mnemonic in UTF-8; if the wallet has a passphrase, it follows after a line feed.
 
-    In another language than the wallet's own it carries the same entropy, but not the same seed: BIP-39 derives the
-    seed from the words, so other software finds other accounts under them.
+    A mnemonic in another language than the wallet's has the same entropy, but another seed: BIP-39 derives the
+    seed from the words, so other software derives other accounts from them.
     """
     mnemonic = secret.mnemonic
     if language is not secret.language:

@@ -1,7 +1,7 @@
-"""Imports: the key that a client seals to, and the contents of the message that it sends back.
+"""Imports: the key to which a client seals, and the contents of the message that it sends.
 
-Here: import targets, reading mnemonics and private keys of clients. Not here: HPKE (`bundles`), which targets are
-open (`organizations`).
+Here: import targets, the mnemonics and private keys of clients. Not here: HPKE (`bundles`), which targets are open
+(`organizations`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.pipeline.ports import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"
-"""Clients put this between mnemonic and passphrase. In exports it is a line feed alone."""
+"""Clients put this between mnemonic and passphrase. Exports have only a line feed there."""
 
 
 def new_target(
     data_key: DataKey, bundle_key: BundleKey, organization_id: str, target_id: str, kind: ImportKind, user_id: str
 ) -> NewImportTarget:
-    """A fresh P-256 pair. Its randomness is always the operating system's."""
+    """A new P-256 key pair. Its randomness always comes from the operating system."""
     secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
     point = public_key(Curve.P256, secret).uncompressed
     assert point is not None
@@ -44,7 +44,7 @@ def open_message(
 ) -> Steps[tuple[str, bytes]]:
     """The id of the first target that opens the message, and the plaintext.
 
-    Raises InvalidRequest if none does, SealBroken if a stored target was changed.
+    Raises InvalidRequest if no target opens it, SealBroken if a stored target was changed.
     """
     for target in targets:
         context = _context(organization_id, target.id, target.kind, target.user_id)
@@ -55,13 +55,14 @@ def open_message(
         except BundleBroken:
             yield
     raise InvalidRequest(
-        "failed to decrypt bundle: field `parameters.encryptedBundle`: it opens with none of the user's open "
-        f"imports of this kind ({len(targets)} of them); seal it to the key that init_import_* answers"
+        "failed to decrypt bundle: field `parameters.encryptedBundle`: no key of the user's open imports of this "
+        f"kind ({len(targets)}) opens it; seal it to the key in the answer to init_import_*"
     )
 
 
 def read_phrase(plaintext: bytes) -> Phrase:
-    """A mnemonic in UTF-8, its passphrase after a line `--PASS--`. Raises InvalidRequest: `invalid mnemonic`."""
+    """A mnemonic in UTF-8, with its passphrase after a line `--PASS--`. Raises InvalidRequest: `invalid
+    mnemonic`."""
     try:
         text = plaintext.decode()
     except UnicodeDecodeError:
@@ -81,7 +82,7 @@ def read_private_key(plaintext: bytes, curve: Curve) -> bytes:
 
 
 def _context(organization_id: str, target_id: str, kind: ImportKind, user_id: str) -> SealContext:
-    """A target opens for this user and this kind of import only."""
+    """The context of a target, which opens only for this user and this kind of import."""
     return SealContext(
         Purpose.IMPORT_TARGET, organization_id=organization_id, record_id=f"{kind} {user_id} {target_id}"
     )

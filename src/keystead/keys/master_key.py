@@ -1,4 +1,4 @@
-"""A master key in a file or an environment variable: reading it, making a file.
+"""A master key in a file or an environment variable: reads it, and creates a file.
 
 Not here: what the key does (`sealing`), who may read the file (`secret_files`).
 """
@@ -18,24 +18,24 @@ _OWNER_ONLY = 0o600
 def load(path: Path) -> MasterKey:
     """Read the key file: one line of 64 hex digits or of base64 for 32 bytes.
 
-    Raises MasterKeyError as `read_secret_file` does, and if the content is not a key.
+    Raises MasterKeyError if the file cannot be read (`read_secret_file`) or holds no key.
     """
     content = read_secret_file(path, "master key file", _FILE_BYTES_MAX)
     return _parse(content.decode("ascii", errors="replace"), f"master key file {path}")
 
 
 def create(path: Path, key: MasterKey | None = None) -> MasterKey:
-    """Write a key (a fresh one if None) to a new file of mode 0600, and have it on disk when this returns.
+    """Write a key (a new one if None) to a new file of mode 0600. The file is on disk when this returns.
 
-    Raises MasterKeyError if the path exists or cannot be written; no part of a file is left then.
+    Raises MasterKeyError if the path exists or cannot be written; then no part of a file is left.
     """
     key = key or MasterKey.generate()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER_ONLY)
     except FileExistsError:
-        raise MasterKeyError(f"master key file {path} exists already and is left as it is") from None
+        raise MasterKeyError(f"master key file {path} exists already and was not changed") from None
     except OSError as error:
-        raise MasterKeyError(f"master key file {path} cannot be made: {error.strerror}") from error
+        raise MasterKeyError(f"master key file {path} cannot be created: {error.strerror}") from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(f"{key.secret_text()}\n".encode())
@@ -49,7 +49,7 @@ def create(path: Path, key: MasterKey | None = None) -> MasterKey:
 
 
 def from_environment(name: str, value: str) -> MasterKey:
-    """The key in the environment variable `name`, written as in a key file. Raises MasterKeyError."""
+    """The key in the environment variable `name`, in the form of a key file. Raises MasterKeyError."""
     return _parse(value, f"environment variable {name}")
 
 

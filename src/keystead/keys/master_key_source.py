@@ -1,4 +1,4 @@
-"""The sources of a process's master keys, as values that can be handed to another process and opened there.
+"""The sources of a process's master keys, as values that another process can receive and open.
 
 Not here: what a key does (`sealing`), reading a key file (`master_key`), calling a token (`token_key`).
 """
@@ -18,13 +18,13 @@ from keystead.keys.token_key_name import TokenKeyName
 
 
 class KeyFile(msgspec.Struct, frozen=True, tag="file"):
-    """A file as `master_key.load` reads it."""
+    """A file for `master_key.load`."""
 
     path: str
 
 
 class KeyText(msgspec.Struct, frozen=True, tag="text"):
-    """A key that was given in the environment variable `name`."""
+    """A key from the environment variable `name`."""
 
     name: str
     value: str
@@ -44,8 +44,8 @@ def parse_source(place: str, pin: str = "") -> MasterKeySource:
 
         pkcs11:token=keystead;object=master?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/keystead/pin
 
-    `pin` is the PIN where the URI names no file for it. Raises MasterKeyError for a URI that lacks a part, has one
-    that is not known, or holds the PIN itself: a URI is seen on command lines.
+    `pin` is the PIN if the URI names no file with it. Raises MasterKeyError for a URI that lacks a part, has an
+    unknown part, or holds the PIN itself: others can see the URI on the command line.
     """
     if not place.startswith(_URI_SCHEME):
         return KeyFile(place)
@@ -53,33 +53,33 @@ def parse_source(place: str, pin: str = "") -> MasterKeySource:
     pairs = [pair.partition("=") for pair in (*path.split(";"), *query.split("&")) if pair]
     given = {name: unquote(value) for name, _, value in pairs}
     if "pin-value" in given:
-        raise MasterKeyError("a PKCS#11 URI must not hold the PIN: give pin-source, or KEYSTEAD_PKCS11_PIN")
+        raise MasterKeyError("a PKCS#11 URI must not hold the PIN: use pin-source, or KEYSTEAD_PKCS11_PIN")
     if unknown := sorted(given.keys() - {*_URI_PARTS, "pin-source"}):
         raise MasterKeyError(f"the PKCS#11 URI has an unknown part: {unknown[0][:100]!a}")
     if missing := [name for name in _URI_PARTS if not given.get(name)]:
         raise MasterKeyError(f"the PKCS#11 URI lacks {missing[0]}: pkcs11:token=…;object=…?module-path=…")
     pin_file = given.get("pin-source", "").removeprefix("file:")
     if not pin_file and not pin:
-        raise MasterKeyError("no PIN for the PKCS#11 token: give pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
+        raise MasterKeyError("no PIN for the PKCS#11 token: set pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
     module, token, key = given["module-path"], given["token"], given["object"]
     return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
 
 
 class MasterKeySources(msgspec.Struct, frozen=True):
-    """The key that seals, and those that only open what they sealed."""
+    """The key that seals, and other keys that only open what they sealed before."""
 
     sealing: MasterKeySource
     others: tuple[MasterKeySource, ...] = ()
 
 
 def open_master_keys(sources: MasterKeySources) -> Master:
-    """Raises MasterKeyError if one cannot be opened."""
+    """Open all keys. Raises MasterKeyError if one cannot be opened."""
     sealing = open_master_key(sources.sealing)
     return MasterKeys(sealing, [open_master_key(one) for one in sources.others]) if sources.others else sealing
 
 
 def create_master_key(source: MasterKeySource) -> Master:
-    """Create a fresh key. Raises MasterKeyError if there is one already, or it cannot be created."""
+    """Create a new key. Raises MasterKeyError if it exists already or cannot be created."""
     match source:
         case KeyFile(path):
             return create(Path(path))
@@ -89,21 +89,21 @@ def create_master_key(source: MasterKeySource) -> Master:
             return create_token_key(source)
         case KeyText(name):
             raise MasterKeyError(
-                f"a key cannot be created in the environment variable {name}: give a file or a token"
+                f"a key cannot be created in the environment variable {name}: name a file or a token"
             )
         case _:
             assert_never(source)
 
 
 def open_master_key(source: MasterKeySource) -> Master:
-    """Raises MasterKeyError if it cannot be opened."""
+    """Open a key. Raises MasterKeyError if it cannot be opened."""
     match source:
         case KeyFile(path):
             return load(Path(path))
         case KeyText(name, value):
             return from_environment(name, value)
         case TokenKeyName():
-            from keystead.keys.token_key import open_token_key  # a library of its own, which few installations need
+            from keystead.keys.token_key import open_token_key  # needs a library that few installations have
 
             return open_token_key(source)
         case _:

@@ -1,7 +1,8 @@
-"""The secrets of wallets and private keys: what is sealed for them, and the keys and accounts derived from it.
+"""The secrets of wallets and private keys: the sealed values, and the keys and accounts that are derived from
+them.
 
-Pure, but for sealing's nonces. Work that grows with a request is given in steps (`steps`). Not here: the calls
-(`signer.local`).
+Pure, except for the nonces of sealing. Work that grows with a request is done in steps (`steps`). Not here: the
+calls (`signer.local`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from keystead.pipeline.ports import (
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """A wallet's origin: 16 to 32 bytes of entropy, the language of its words, the passphrase of BIP-39."""
+    """What a wallet is made of: 16 to 32 bytes of entropy, the language of its words, the passphrase of BIP-39."""
 
     entropy: bytes
     language: MnemonicLanguage = MnemonicLanguage.ENGLISH
@@ -41,10 +42,10 @@ class Phrase(msgspec.Struct, frozen=True):
 
 
 class WalletSecret(msgspec.Struct, frozen=True):
-    """What is sealed for a wallet, as JSON. Stored: add a field with a default, reuse none.
+    """The sealed value of a wallet, as JSON. It is stored: give new fields a default, and never reuse a name.
 
-    `mnemonic` is in `language`, in which it was made. `seed` follows from it and the passphrase; it is stored so
-    that a signature does not need the 2048 rounds of PBKDF2.
+    `mnemonic` is in the `language` in which it was made. `seed` follows from it and the passphrase; it is stored
+    so that a signature does not take the 2048 iterations of PBKDF2.
     """
 
     mnemonic: str
@@ -78,7 +79,8 @@ class PlannedAccount(msgspec.Struct, frozen=True):
 
 
 def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, ...]:
-    """Raises InvalidRequest for accounts that cannot be derived, or are too much for one request."""
+    """Check and parse accounts. Raises InvalidRequest for accounts that cannot be derived, or are too many for one
+    request."""
     check_total_depth([request.path for request in accounts])
     for request in accounts:
         require_encodable(request.curve, request.address_format)
@@ -114,7 +116,7 @@ def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[
 
 
 def require_all_encodable(curve: Curve, address_formats: Sequence[AddressFormat]) -> None:
-    """Raises InvalidRequest for a format that the curve does not have, before a key is made or read."""
+    """Raise InvalidRequest for a format that the curve does not have. Call it before a key is made or read."""
     for address_format in address_formats:
         require_encodable(curve, address_format)
 
@@ -122,7 +124,7 @@ def require_all_encodable(curve: Curve, address_formats: Sequence[AddressFormat]
 def seal_private_key(
     data_key: DataKey, context: SealContext, curve: Curve, secret: bytes, address_formats: Sequence[AddressFormat]
 ) -> NewPrivateKey:
-    """Raises ValueError unless `secret` is a private key of the curve."""
+    """Seal a private key, with its addresses. Raises ValueError unless `secret` is a private key of the curve."""
     key = public_key(curve, secret)
     return NewPrivateKey(
         sealed=data_key.seal(secret, context),
@@ -134,10 +136,10 @@ def seal_private_key(
 def open_signing_key(
     data_key: DataKey, organization_id: str, key: SigningKey, parents: KnownParents
 ) -> Steps[bytes]:
-    """The 32 bytes of a key that exists. Raises SealBroken."""
+    """The 32 bytes of an existing key. Raises SealBroken."""
     if isinstance(key, WalletKey):
         seed = open_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
-        # The ciphertext identifies the wallet: it has just been opened, so it is authentic and holds this seed.
+        # The ciphertext identifies the wallet: it was just opened, so it is authentic and holds this seed.
         tree = DerivationTree(seed, parents.of(key.sealed.ciphertext))
         return (yield from tree.private_key(key.curve, parse_path(key.path)))
     return data_key.open(key.sealed, private_key_context(organization_id, key.private_key_id))

@@ -1,7 +1,7 @@
-"""BIP-39: entropy to mnemonic and back, and from a mnemonic to the seed of a wallet.
+"""BIP-39: from entropy to mnemonic and back, and from a mnemonic to the seed of a wallet.
 
-Pure. Not here: where entropy comes from (`signer`), the keys under a seed (`derivation`), the words themselves
-(`word_lists`). No message repeats a word of a mnemonic.
+Pure. Not here: the source of entropy (`signer`), the keys of a seed (`derivation`), the words themselves
+(`word_lists`). No error message repeats a word of a mnemonic.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from keystead.chains.mnemonic_lengths import LENGTHS_TEXT, MNEMONIC_LENGTHS, che
 from keystead.keys.word_lists import word_list
 
 _BITS_PER_WORD = 11
-_SEED_ROUNDS = 2048
+_SEED_ITERATIONS = 2048
 _SEED_BYTES = 64
 
 
 def entropy_bytes(mnemonic_length: int) -> int:
-    """How many bytes of entropy a mnemonic of `mnemonic_length` words carries: 16 to 32.
+    """How many bytes of entropy a mnemonic of `mnemonic_length` words has: 16 to 32.
 
     Raises InvalidRequest for a length that BIP-39 does not have.
     """
@@ -30,10 +30,10 @@ def entropy_bytes(mnemonic_length: int) -> int:
 
 
 def mnemonic_from_entropy(entropy: bytes, language: MnemonicLanguage = MnemonicLanguage.ENGLISH) -> str:
-    """The words of 16, 20, 24, 28 or 32 bytes of entropy, lower case, in Unicode form NFKD, with the language's
+    """The words of 16, 20, 24, 28 or 32 bytes of entropy, in lower case and Unicode form NFKD, with the language's
     separator (a space; in Japanese U+3000) between them.
 
-    Raises ValueError for another number of bytes.
+    Raises ValueError for any other number of bytes.
     """
     word_count = len(entropy) // 4 * 3
     if word_count not in MNEMONIC_LENGTHS or len(entropy) % 4:
@@ -45,11 +45,11 @@ def mnemonic_from_entropy(entropy: bytes, language: MnemonicLanguage = MnemonicL
 
 
 def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
-    """The 16 to 32 bytes a mnemonic was made of, and its language. Any white space may separate the words.
+    """The 16 to 32 bytes of entropy of a mnemonic, and its language. Any white space may separate the words.
 
-    Some lists share words (the Chinese ones most): the first language whose checksum holds counts, English first.
-    Raises InvalidRequest, its message starting with `invalid mnemonic`, for a wrong number of words, words that are
-    not all in one list, and a wrong checksum.
+    Some lists share words, most of all the Chinese ones. The first language whose checksum is right counts,
+    English first. Raises InvalidRequest, with a message that starts with `invalid mnemonic`, for a wrong number of
+    words, words that are not all in one list, and a wrong checksum.
     """
     words = unicodedata.normalize("NFKD", mnemonic).split()
     if len(words) not in MNEMONIC_LENGTHS:
@@ -73,7 +73,7 @@ def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
 
 
 def _entropy(numbers: Sequence[int]) -> bytes | None:
-    """What the numbers of a mnemonic's words encode; None if the checksum does not hold."""
+    """The entropy that the numbers of a mnemonic's words encode; None if the checksum is wrong."""
     bits = 0
     for number in numbers:
         bits = bits << _BITS_PER_WORD | number
@@ -83,10 +83,10 @@ def _entropy(numbers: Sequence[int]) -> bytes | None:
 
 
 def seed_from_mnemonic(mnemonic: str, passphrase: str = "") -> bytes:
-    """The 64-byte seed: PBKDF2-HMAC-SHA512 over 2048 rounds. About a millisecond, outside the GIL."""
+    """The 64-byte seed: 2048 iterations of PBKDF2-HMAC-SHA512. It takes about a millisecond, outside the GIL."""
     password = unicodedata.normalize("NFKD", mnemonic).encode()
     salt = unicodedata.normalize("NFKD", "mnemonic" + passphrase).encode()
-    return hashlib.pbkdf2_hmac("sha512", password, salt, _SEED_ROUNDS, _SEED_BYTES)
+    return hashlib.pbkdf2_hmac("sha512", password, salt, _SEED_ITERATIONS, _SEED_BYTES)
 
 
 def _checksum(entropy: bytes) -> int:

@@ -1,7 +1,7 @@
-"""One-time codes in the signer: the key that an attempt is encrypted to, opening an attempt, the stored digest.
+"""One-time codes in the signer: the key to which an attempt is encrypted, opening an attempt, the stored digest.
 
-Here: what needs the organization's data key. Not here: making a code and comparing digests (`operations`), signing
-(`token_signatures`).
+Here: the functions that need the organization's data key. Not here: making a code and comparing digests
+(`operations`), signing (`token_signatures`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class _Attempt(msgspec.Struct, frozen=True):
 
 
 def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[Sealed, bytes]:
-    """A fresh P-256 pair: its private half sealed, and its point (65 bytes). The randomness is the system's."""
+    """A new P-256 key pair: its sealed private half, and its point (65 bytes). The randomness comes from the
+    operating system."""
     secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
     point = public_key(Curve.P256, secret).uncompressed
     assert point is not None
@@ -36,7 +37,7 @@ def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[S
 def open_attempt(
     data_key: DataKey, organization_id: str, otp_id: str, sealed: Sealed, message: ClientMessage
 ) -> OtpAttempt:
-    """The code and the key in an attempt. Raises InvalidRequest if it does not open or holds something else.
+    """The code and the key in an attempt. Raises InvalidRequest if it does not open or has other contents.
 
     Raises SealBroken if the stored key was changed.
     """
@@ -56,7 +57,7 @@ def open_attempt(
 
 
 def code_digest(data_key: DataKey, organization_id: str, otp_id: str, code: str) -> bytes:
-    """32 bytes that say nothing about the code without the data key, and belong to this code's id alone."""
+    """A digest of 32 bytes for this code's id. Without the data key it reveals nothing about the code."""
     context = SealContext(Purpose.ONE_TIME_CODE, organization_id=organization_id, record_id=otp_id)
     return data_key.digest(code.encode(), context)
 

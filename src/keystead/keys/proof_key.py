@@ -1,6 +1,6 @@
 """The key that signs app proofs, the server's own statements.
 
-Not here: what is stated (`pipeline.proofs`), where the key is stored.
+Not here: the statements (`pipeline.proofs`), where the key is stored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From a private key to its public key, on each of the three curves.
 
-Here: the computation alone. Point arithmetic is left to libsecp256k1 and OpenSSL. Not here: derivation, signatures;
+Here: the computation, with libsecp256k1 and OpenSSL for the point arithmetic. Not here: derivation, signatures,
 encodings of public keys (`chains.curves`).
 """
 
@@ -16,9 +16,9 @@ from keystead.primitives import secp256k1
 
 
 def public_key(curve: Curve, private_key: bytes) -> PublicKey:
-    """The public key of 32 bytes: a big-endian scalar, or on ed25519 the seed of RFC 8032.
+    """The public key of a private key of 32 bytes: a big-endian scalar, or on ed25519 the seed of RFC 8032.
 
-    Raises ValueError for another length, and for a scalar that is zero or not below the group order.
+    Raises ValueError for any other length, and for a scalar that is zero or not below the group order.
     """
     if len(private_key) != PRIVATE_KEY_BYTES:
         raise ValueError(f"a private key of {curve} has {PRIVATE_KEY_BYTES} bytes, not {len(private_key)}")

@@ -1,7 +1,8 @@
-"""Sealing at rest: AES-256-GCM under a data key of the organization, itself sealed under the master key.
+"""Sealing at rest: AES-256-GCM under a data key of the organization, which is sealed under the master key.
 
-Pure, but for nonces from the operating system. Not here: where the master key is kept (`master_key`, `token_key`),
-the secrets that are sealed (`material`). Python cannot wipe memory: a key stays there until it is collected.
+Pure, except for nonces from the operating system. Not here: where the master key is stored (`master_key`,
+`token_key`), the secrets that are sealed (`material`). Python cannot wipe memory: a key stays there until it is
+collected.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ _SCHEME = "keystead seal 1"
 
 
 class SealBroken(Exception):
-    """A stored value does not open: another key, another record, or changed bytes.
+    """A stored value does not open: it is under another key, of another record, or was changed.
 
-    A defect of the installation and not a caller's mistake, so not a ServiceError. The message names the record and
-    the key ids, never a secret.
+    This is a defect of the installation and not a caller's mistake, so it is no ServiceError. The message names
+    the record and the key ids, never a secret.
     """
 
 
 class MasterKeyMissing(SealBroken):
-    """The value is sealed under another master key than this process has. The message names both."""
+    """The value is sealed under a master key that this process does not have. The message names both keys."""
 
 
 class Purpose(StrEnum):
-    """What is sealed. Stored: a name stays with its meaning."""
+    """What is sealed. The names are stored: never change their meaning."""
 
     DATA_KEY = "data-key"
     WALLET = "wallet"
@@ -62,9 +63,9 @@ class Purpose(StrEnum):
 
 
 class SealContext(msgspec.Struct, frozen=True):
-    """The record that a sealed value belongs to, and its purpose. It opens nowhere else.
+    """The record that a sealed value belongs to, and its purpose. The value opens only in this context.
 
-    `organization_id` and `record_id` are empty for what belongs to the server as a whole.
+    `organization_id` and `record_id` are empty for the values of the whole installation.
     """
 
     purpose: Purpose
@@ -93,14 +94,14 @@ class _SealingKey:
 
     @classmethod
     def generate(cls) -> Self:
-        """A fresh key from the operating system's random source."""
+        """A new key from the operating system's random source."""
         return cls(os.urandom(KEY_BYTES))
 
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
         """Nonce (12 random bytes), ciphertext and tag (16 bytes) in one.
 
-        The nonce never comes from a seeded source: AES-GCM loses all secrecy once a nonce repeats. Random nonces
-        are good for 2^32 values under one key (NIST SP 800-38D, 8.3).
+        The nonce never comes from a seeded source: AES-GCM loses all secrecy when a nonce repeats. Random nonces
+        are safe for 2^32 values under one key (NIST SP 800-38D, 8.3).
         """
         nonce = os.urandom(_NONCE_BYTES)
         sealed = self._aead.encrypt(nonce, plaintext, associated_data(self.key_id, context))
@@ -110,7 +111,7 @@ class _SealingKey:
         """The plaintext. Raises SealBroken unless this key sealed exactly this value for this context."""
         if sealed.key_id != self.key_id:
             raise self._other_key(
-                f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is here"
+                f"sealed {context}: it is under key {sealed.key_id!a}, and this process has {self.key_id!a}"
             )
         if len(sealed.ciphertext) < _NONCE_BYTES + _TAG_BYTES:
             raise SealBroken(f"sealed {context}: {len(sealed.ciphertext)} bytes are too few, it was cut off")
@@ -131,15 +132,15 @@ class DataKey(_SealingKey):
     _key_id_label = b"keystead data key id"
 
     def digest(self, text: bytes, context: SealContext) -> bytes:
-        """HMAC-SHA256 of the text for this context, 32 bytes. Without the key no text can be tried."""
+        """HMAC-SHA256 of the text for this context, 32 bytes. Without the key, nobody can search for the text."""
         key = hmac.digest(self._secret, b"keystead digest key", "sha256")
         return hmac.digest(key, associated_data(self.key_id, context) + text, "sha256")
 
 
 class Master(ABC):
-    """Seals the data keys and the values of the server as a whole. It is kept outside the database.
+    """Seals the data keys and the values of the installation. It is stored outside the database.
 
-    `key_id` identifies it and is safe to show: it is stored beside every value that it sealed.
+    `key_id` identifies it and is safe to show. It is stored beside every value that the key sealed.
     """
 
     __slots__ = ()
@@ -147,7 +148,7 @@ class Master(ABC):
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """The keys that this one opens: `key_id` first."""
+        """The ids of the keys whose values it opens, `key_id` first."""
         return (self.key_id,)
 
     @abstractmethod
@@ -162,7 +163,7 @@ class Master(ABC):
         return self.seal(data_key._secret, data_key_context(organization_id))
 
     def open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
-        """Raises SealBroken as `open` does."""
+        """Open a data key. Raises the errors of `open`."""
         return DataKey(self.open(sealed, data_key_context(organization_id)))
 
 
@@ -175,7 +176,7 @@ class MasterKey(_SealingKey, Master):
 
     @classmethod
     def from_text(cls, text: str) -> MasterKey:
-        """Read 64 hex digits or the base64 of 32 bytes (either alphabet); white space around it is ignored.
+        """Read 64 hex digits or the base64 of 32 bytes (either alphabet). Surrounding white space is ignored.
 
         Raises ValueError; its message does not repeat the text.
         """
@@ -192,12 +193,12 @@ class MasterKey(_SealingKey, Master):
         return cls(secret)
 
     def secret_text(self) -> str:
-        """The key itself, as 64 hex digits, for the file it is kept in."""
+        """The key itself, as 64 hex digits, for the key file."""
         return self._secret.hex()
 
 
 class MasterKeys(Master):
-    """Several master keys, while one replaces another: the first seals, each opens what it sealed."""
+    """Several master keys, during a rotation. The first one seals; each opens what it sealed."""
 
     __slots__ = ("_keys", "_sealing", "key_id")
 
@@ -216,7 +217,9 @@ class MasterKeys(Master):
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
         if sealed.key_id not in self._keys:
             here = " and ".join(map(ascii, self.key_ids))
-            raise MasterKeyMissing(f"sealed {context}: it is under key {sealed.key_id!a}, and {here} are here")
+            raise MasterKeyMissing(
+                f"sealed {context}: it is under key {sealed.key_id!a}, and this process has {here}"
+            )
         return self._keys[sealed.key_id].open(sealed, context)
 
 
@@ -226,6 +229,7 @@ def data_key_context(organization_id: str) -> SealContext:
 
 
 def associated_data(key_id: str, context: SealContext) -> bytes:
-    """Each part preceded by its length in four bytes, so that no two contexts share an encoding."""
+    """The encoding of a context. Each part follows its length in four bytes, so that no two contexts share an
+    encoding."""
     parts = (_SCHEME, key_id, context.organization_id, context.record_id, context.purpose)
     return b"".join([len(part).to_bytes(4) + part for part in map(str.encode, parts)])

@@ -1,6 +1,6 @@
-"""Reading a file that holds a secret: a master key, the PIN of a token. Others must not be able to read it.
+"""Reads a file that holds a secret: a master key, or the PIN of a token. Other users must not be able to read it.
 
-Not here: what is in the file (`master_key`, `token_key`).
+Not here: the contents of the file (`master_key`, `token_key`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ _ROOT: Final = 0
 
 
 class MasterKeyError(Exception):
-    """A master key cannot be opened or made. One line for the operator: what is wrong and what to do."""
+    """A master key cannot be opened or created. The message is one line for the operator: what is wrong and what
+    to do."""
 
 
 def read_secret_file(path: Path, kind: str, bytes_max: int) -> bytes:
     """The whole content. `kind` names the file in errors, e.g. "master key file".
 
-    Raises MasterKeyError if the file is missing, not a regular file, longer than `bytes_max`, or open to others as
-    `permission_problem` says.
+    Raises MasterKeyError if the file is missing, not a regular file, longer than `bytes_max`, or accessible to
+    other users (`permission_problem`).
     """
     try:
-        # The checks are made on the opened file: a path could be exchanged between check and use. Non-blocking, so
-        # that a pipe in its place does not hold up the start.
+        # The opened file is checked, because the path could be replaced between check and use. It is opened
+        # non-blocking, so that a pipe in its place does not block the start.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise MasterKeyError(f"{kind} {path} does not exist") from None
@@ -46,16 +47,16 @@ def read_secret_file(path: Path, kind: str, bytes_max: int) -> bytes:
     finally:
         os.close(descriptor)
     if len(content) > bytes_max:
-        raise MasterKeyError(f"{kind} {path} has over {bytes_max} bytes, too many for what it should hold")
+        raise MasterKeyError(f"{kind} {path} has more than {bytes_max} bytes, too many for a {kind}")
     return content
 
 
 def permission_problem(mode: int, owner: int) -> str:
     """Why a file of this mode and owner (user id) is refused, or "".
 
-    A file is for its owner alone. A file of root's may also be readable by its group: so Kubernetes mounts a Secret
-    for a pod with fsGroup (mode 0440), where the service's user is not the owner.
+    Only the owner may have access. A file of root may also be readable by its group, because Kubernetes mounts a
+    Secret for a pod with fsGroup in this way (mode 0440), and the service's user is not the owner.
     """
     if mode & _OTHERS or mode & _GROUP_WRITES_OR_EXECUTES or (mode & _GROUP and owner != _ROOT):
-        return f"has mode {mode:04o}, which lets others than its owner use it"
+        return f"has mode {mode:04o}, which gives access to other users than its owner"
     return ""

@@ -1,8 +1,8 @@
 """Signatures of the three curves: ECDSA, Schnorr (BIP-340, BIP-341) and Ed25519.
 
-Pure. Each is verified before it is returned, so that a fault of the machine cannot leak a key through a wrong
-signature; and under the public key that is on record, so that none is by another key than the caller named. Not
-here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
+Pure. Each signature is verified before it is returned, so that a fault of the machine cannot leak a key through a
+wrong signature. It is verified under the public key on record, so that it is always by the key that the caller
+named. Not here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Sign = Callable[[bytes], Signature]
 
 
 class SignatureUnverified(Internal):
-    """A signature just made is wrong, or by another key than it should be. It was discarded."""
+    """A new signature is wrong, or by the wrong key. It was discarded."""
 
 
 def sign(
@@ -51,7 +51,7 @@ def sign(
     *,
     public_key: bytes,
 ) -> tuple[Signature, ...]:
-    """As `signatures`, without interruption."""
+    """Run `signatures` without interruption."""
     return complete(signatures(curve, private_key, scheme, messages, public_key=public_key))
 
 
@@ -63,12 +63,12 @@ def signatures(
     *,
     public_key: bytes,
 ) -> Steps[tuple[Signature, ...]]:
-    """One signature per message, in their order, under the 32 bytes of `private_key`; one step per signature.
+    """One signature per message, in their order, by the 32 bytes of `private_key`, in one step for each signature.
 
-    `public_key` is what each must verify under: 33 or 65 bytes of SEC 1, or the 32 of ed25519.
+    Each must verify under `public_key`: 33 or 65 bytes of SEC 1, or the 32 bytes of ed25519.
 
-    Raises InvalidRequest for a scheme that the curve does not have and for a digest that is not 32 bytes;
-    SignatureUnverified, with none of them returned, if one does not verify.
+    Raises InvalidRequest for a scheme that the curve does not have and for a digest that is not 32 bytes. Raises
+    SignatureUnverified and returns no signature if one does not verify.
     """
     signer_of = _SIGNERS.get((curve, scheme))
     if signer_of is None:
@@ -130,11 +130,11 @@ def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
 
 
 def taproot_private_key(private_key: bytes) -> bytes:
-    """The 32 bytes that sign for the output key of `private_key` where there is no script tree (BIP-341)."""
+    """The 32 bytes that sign for the output key of `private_key` without a script tree (BIP-341)."""
     order = GROUP_ORDERS[Curve.SECP256K1]
     public_key = secp256k1.public_key(private_key)
     scalar = int.from_bytes(private_key)
-    if public_key[0] == 3:  # the internal key is the one of even y
+    if public_key[0] == 3:  # the internal key has an even y
         scalar = order - scalar
     return ((scalar + int.from_bytes(taproot_tweak(public_key[1:]))) % order).to_bytes(_HALF)
 
@@ -160,7 +160,7 @@ def _require(verified: bool) -> None:
 
 
 def _unverified() -> SignatureUnverified:
-    return SignatureUnverified("a signature just made does not verify and was discarded")
+    return SignatureUnverified("a new signature does not verify and was discarded")
 
 
 _SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes, bytes], _Sign]]] = {

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 ResultT = TypeVar("ResultT")
 
 Steps: TypeAlias = Generator[None, None, ResultT]
-"""No step takes longer than about a millisecond: a child of a path, a signature, the seed of a mnemonic."""
+"""A step takes at most about a millisecond: one child of a path, one signature, the seed of a mnemonic."""
 
 
 def complete(steps: Steps[ResultT]) -> ResultT:

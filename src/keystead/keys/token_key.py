@@ -1,8 +1,8 @@
 """A master key that never leaves its PKCS#11 token: the token itself seals and opens, with AES-256-GCM.
 
-Here: finding the key, a session that is opened again after the token lost it. Not here: where PIN and names come
-from (`master_key_source`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of the token's
-maker.
+Here: finding the key, and the session, which is opened again after the token lost it. Not here: the source of the
+PIN and the names (`master_key_source`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of
+the token's vendor.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _TRIAL = SealContext(Purpose.CHECK, record_id="trial")
 
 
 class TokenKey(Master):
-    """A key in a token. `key_id`: from its label, its CKA_ID and the check value that the token has of it.
+    """A key in a token. `key_id`: a hash of its label, its CKA_ID and its check value in the token.
 
-    Raises Unavailable while the token does not answer. A lock guards the session, which does one thing at a time.
+    Raises Unavailable while the token does not answer. A lock guards the session, which carries out one call at a
+    time.
     """
 
     def __init__(self, name: TokenKeyName) -> None:
@@ -58,7 +59,7 @@ class TokenKey(Master):
     def open(self, sealed: Sealed, context: SealContext) -> bytes:
         if sealed.key_id != self.key_id:
             raise MasterKeyMissing(
-                f"sealed {context}: it is under key {sealed.key_id!a}, and {self.key_id!a} is here"
+                f"sealed {context}: it is under key {sealed.key_id!a}, and this process has {self.key_id!a}"
             )
         nonce, body = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
         if len(body) < _TAG_BITS // 8:
@@ -66,7 +67,8 @@ class TokenKey(Master):
         try:
             return self._use(lambda key: key.decrypt(body, **self._gcm(nonce, context)))
         except Unavailable:
-            # Tokens report a wrong tag by different errors. One that still seals and opens has found a wrong tag.
+            # Tokens report a wrong tag with different errors. If the token still seals and opens, the tag was
+            # wrong.
             trial = self.seal(b"trial", _TRIAL)
             nonce, body = trial.ciphertext[:_NONCE_BYTES], trial.ciphertext[_NONCE_BYTES:]
             self._use(lambda key: key.decrypt(body, **self._gcm(nonce, _TRIAL)))
@@ -83,9 +85,8 @@ class TokenKey(Master):
         return {"mechanism": Mechanism.AES_GCM, "mechanism_param": parameters}
 
     def _use(self, use: Callable[[Any], bytes]) -> bytes:
-        """Call with the open session, and once more with a fresh one: a token that restarted has forgotten the
-        login.
-        """
+        """Call `use` with the open session. If that fails, call it once more with a new session, because a token
+        that restarted has forgotten the login."""
         from pkcs11.exceptions import PKCS11Error
 
         with self._lock:
@@ -97,7 +98,8 @@ class TokenKey(Master):
                     return bytes(use(self._key))
                 except (PKCS11Error, MasterKeyError) as refused:
                     raise Unavailable(
-                        f"the PKCS#11 token does not answer ({type(refused).__name__}); sending again is safe"
+                        f"the PKCS#11 token does not answer ({type(refused).__name__}); sending the same request "
+                        "again is safe"
                     ) from None
 
     def _connect(self) -> None:
@@ -110,26 +112,28 @@ class TokenKey(Master):
             raise
 
     def close(self) -> None:
-        """End the session, and the login with it; the next call begins another."""
+        """End the session and its login. The next call opens a new session."""
         session, self._session = self._session, None
         if session is not None:
             _close(session)
 
 
 def open_token_key(name: TokenKeyName) -> TokenKey:
-    """Raises MasterKeyError: no such module, token or key, a wrong PIN, a key that could leave the token."""
+    """Open a key. Raises MasterKeyError: no such module, token or key, a wrong PIN, a key that could leave the
+    token."""
     return TokenKey(name)
 
 
 def create_token_key(name: TokenKeyName) -> TokenKey:
-    """Create a fresh key in the token; it cannot be read out. Raises MasterKeyError, also if the name is taken."""
+    """Create a new key in the token, which cannot be exported. Raises MasterKeyError, also if the name is in
+    use."""
     session = _opened_session(name, writes=True)
     from pkcs11 import Attribute, KeyType
     from pkcs11.exceptions import PKCS11Error
 
     try:
         if _keys_named(session, name):
-            raise MasterKeyError(f"{_shown(name)} exists already and is left as it is")
+            raise MasterKeyError(f"{_shown(name)} exists already and was not changed")
         session.generate_key(
             KeyType.AES,
             _KEY_BITS,
@@ -156,10 +160,10 @@ def _opened_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Sessi
         token = pkcs11.lib(name.module).get_token(token_label=name.token)
         try:
             return token.open(user_pin=pin, rw=writes)
-        except UserAlreadyLoggedIn:  # a login belongs to the process: another key of the token has made it
+        except UserAlreadyLoggedIn:  # a login is per process, and another key of the token has logged in
             return token.open(rw=writes)
     except (PKCS11Error, RuntimeError, OSError) as refused:
-        # Only the type of the error is shown: its text is the library's, and might hold the PIN.
+        # Only the type of the error is shown, because the library's text might hold the PIN.
         raise MasterKeyError(f"{_shown(name)} cannot be reached: {type(refused).__name__}") from None
 
 
@@ -174,7 +178,7 @@ def _found_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
     if key.key_length != _KEY_BITS:
         raise MasterKeyError(f"{_shown(name)} has {key.key_length} bits, not {_KEY_BITS}")
     if key[Attribute.EXTRACTABLE] or not key[Attribute.SENSITIVE]:
-        raise MasterKeyError(f"{_shown(name)} can be read out: create one that is sensitive and not extractable")
+        raise MasterKeyError(f"{_shown(name)} can be exported; create one that is sensitive and not extractable")
     return key
 
 

@@ -1,6 +1,7 @@
-"""The keys that sign tokens: one signs session tokens, another verification tokens and targets of one-time codes.
+"""The keys that sign tokens: session tokens, verification tokens, targets of one-time codes, ID tokens of this
+server.
 
-Here: the signature. Not here: what a token says (`sessions`), where the key is stored.
+Here: the signature. Not here: the claims of a token (`sessions`), where the key is stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class TokenSigningKey:
         return compact_jwt.with_signature(text, self._signature(text))
 
     def otp_target(self, organization_id: str, target: bytes) -> str:
-        """The bundle that tells a client the key `target` (65 bytes) to encrypt a one-time code to."""
+        """The bundle that gives a client the key `target` (65 bytes) to which it encrypts a one-time code."""
         return otp_target_bundle(organization_id, target, self._key, self._public_key)
 
     def oauth_token(self, claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> str:

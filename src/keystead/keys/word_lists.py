@@ -1,7 +1,7 @@
 """The word lists of BIP-39 in every language of the public API.
 
-The English one is our own copy, since every wallet needs it; the others come from a package and are read when the
-first mnemonic asks for them. Not here: what the words encode (`mnemonic`).
+The English list is part of this package, because every wallet needs it. The others come from the package
+`mnemonic` and are read when a mnemonic first needs them. Not here: what the words encode (`mnemonic`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES = {
 
 
 class WordList(msgspec.Struct, frozen=True):
-    """2048 words in Unicode form NFKD, and what stands between them where a mnemonic is shown."""
+    """2048 words in Unicode form NFKD, and the separator between the words of a mnemonic."""
 
     words: tuple[str, ...]
     numbers: Mapping[str, int]

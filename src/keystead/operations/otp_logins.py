@@ -6,6 +6,8 @@ Not here: verification tokens (`verifying_codes`, `verified_contacts`), what eve
 
 from __future__ import annotations
 
+import msgspec
+
 from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, NotFound
@@ -21,7 +23,13 @@ from keystead.operations.session_keys import (
     session_context,
 )
 from keystead.operations.starting_codes import normalized
-from keystead.operations.verified_contacts import ClientSignature, check_login, proven_token
+from keystead.operations.verified_contacts import (
+    ClientSignature,
+    check_login,
+    is_used_up,
+    proven_token,
+    used_up,
+)
 from keystead.operations.verifying_codes import (
     OtpCode,
     StoredCode,
@@ -104,8 +112,16 @@ def _from_v1(intent: OtpLoginIntent) -> OtpLoginIntentV2:
     )
 
 
-async def _login_context(source: ContextSource, intent: OtpLoginIntentV2) -> SessionContext:
-    return await session_context(source, intent.public_key, intent.session_profile_id)
+class OtpLoginContext(msgspec.Struct, frozen=True):
+    """`is_used_up`: the verification token is good for one use, and was used."""
+
+    session: SessionContext
+    is_used_up: bool
+
+
+async def _login_context(source: ContextSource, intent: OtpLoginIntentV2) -> OtpLoginContext:
+    session = await session_context(source, intent.public_key, intent.session_profile_id)
+    return OtpLoginContext(session, await is_used_up(source, intent.verification_token))
 
 
 def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
@@ -124,16 +140,16 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     by_parent=True,
     user_lookup=_user_lookup,
 )
-async def otp_login(execution: ExecutionWith[SessionContext], intent: OtpLoginIntentV2) -> Outcome[OtpLoginResult]:
+async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Outcome[OtpLoginResult]:
     """Begin a session of the user who has the contact that a verification token proves."""
     organization = execution.organization
-    token = await proven_token(execution, intent.verification_token)
+    token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
     check_logins_by_code(organization, token.otp_type)
     user = _user_with_contact(organization, token.otp_type, token.contact)
     session = await begin_login_session(
         execution,
-        execution.context,
+        execution.context.session,
         user,
         public_key=intent.public_key,
         expiration_seconds=intent.expiration_seconds,
@@ -143,6 +159,7 @@ async def otp_login(execution: ExecutionWith[SessionContext], intent: OtpLoginIn
     return Outcome(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *contact_verified(organization, user, token.otp_type)),
+        attachments=used_up(token),
     )
 
 

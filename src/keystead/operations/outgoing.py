@@ -130,6 +130,8 @@ async def sms_to(execution: Execution, recipient: str, text: str, secret: str, l
 
 async def _row(execution: Execution, message: Message, lasts_ms: int) -> OutgoingMessage:
     organization, now_ms = execution.organization, execution.now_ms
+    # What arrives after its code has expired is of no use to anybody.
+    give_up_at_ms = now_ms + min(lasts_ms, execution.messages.last_ms)
     sealed = await execution.signer.seal_message(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
@@ -145,6 +147,6 @@ async def _row(execution: Execution, message: Message, lasts_ms: int) -> Outgoin
         sealed=sealed,
         created_at_ms=now_ms,
         due_ms=now_ms,
-        # What arrives after its code has expired is of no use to anybody.
-        give_up_at_ms=now_ms + min(lasts_ms, execution.messages.last_ms),
+        give_up_at_ms=give_up_at_ms,
+        expires_at_ms=give_up_at_ms + execution.messages.kept_ms,
     )

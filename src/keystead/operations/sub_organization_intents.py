@@ -158,8 +158,12 @@ class SubOrganizationWithPrivateKeys(CreateSubOrganizationIntentV8, frozen=True)
     private_keys: tuple[PrivateKeyParams, ...] = ()
 
 
+class SubOrganizationByAnyToken(CreateSubOrganizationIntentV8, frozen=True):
+    """What the seventh version reads as: it takes verification tokens without a key, too."""
+
+
 def from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(
+    return SubOrganizationByAnyToken(
         sub_organization_name=intent.sub_organization_name,
         root_users=tuple(
             RootUserParamsV5(

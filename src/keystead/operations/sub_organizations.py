@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from keystead.api.enums import FeatureName, OtpType
@@ -14,6 +15,7 @@ from keystead.operations.sibling_credentials import HeldBySiblings, held_by_subo
 from keystead.operations.starting_codes import normalized
 from keystead.operations.sub_organization_intents import (
     CreateSubOrganizationIntentV8,
+    SubOrganizationByAnyToken,
     SubOrganizationWithPrivateKeys,
     from_v1,
     from_v2,
@@ -24,7 +26,13 @@ from keystead.operations.sub_organization_intents import (
     from_v7,
 )
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
-from keystead.operations.verified_contacts import TOKEN_FIELD, check_signup, proven_token
+from keystead.operations.verified_contacts import (
+    TOKEN_FIELD,
+    check_signup,
+    is_used_up,
+    proven_token,
+    used_up,
+)
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.governance import deletion_changes, new_quorum
@@ -67,6 +75,21 @@ def _as_v3(result: CreateSubOrganizationResultV8) -> CreateSubOrganizationResult
 _FIELD = "parameters.rootUsers"
 
 
+class SignUpContext(msgspec.Struct, frozen=True):
+    """`held_by_siblings`: credentials of the request that other sub-organizations have. `is_used_up`: the
+    verification token is good for one use, and was used."""
+
+    held_by_siblings: HeldBySiblings
+    is_used_up: bool
+
+
+async def _sign_up_context(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> SignUpContext:
+    return SignUpContext(
+        held_by_siblings=await _held_by_others(source, intent),
+        is_used_up=await is_used_up(source, intent.verification_token),
+    )
+
+
 async def _held_by_others(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
     """Of a sign-up through an authentication proxy, which passes on what anybody sends; a user of the parent may
     give one credential to several sub-organizations."""
@@ -87,7 +110,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
 @activity(
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     oidc_tokens=_tokens,
-    load_context=_held_by_others,
+    load_context=_sign_up_context,
     context_is_own=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
@@ -100,7 +123,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     ),
 )
 async def create_sub_organization(
-    execution: ExecutionWith[HeldBySiblings], intent: CreateSubOrganizationIntentV8
+    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
 ) -> Outcome[CreateSubOrganizationResultV8]:
     """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
     parent = execution.organization
@@ -109,7 +132,7 @@ async def create_sub_organization(
             "activity not callable by sub-organizations: a sub-organization has none of its own",
             machine_code="INVALID_ACTIVITY_CALLER",
         )
-    token = await proven_token(execution, intent.verification_token) if intent.verification_token else None
+    token = await _token(execution, intent)
     verified = None if token is None else _verified_user(token, intent)
     organization_id = execution.new_id()
     profile = Profile(
@@ -140,7 +163,7 @@ async def create_sub_organization(
         replace(execution, organization=organization),
         requested,
         _FIELD,
-        held_by_siblings=execution.context,
+        held_by_siblings=execution.context.held_by_siblings,
         by_parent=not is_proxied,
     )
     user_ids = tuple(user.user_id for user in users)
@@ -170,8 +193,24 @@ async def create_sub_organization(
     return Outcome(
         result=result,
         new_organization=NewOrganization(organization, attachments, shares_credentials=not is_proxied),
+        attachments=() if token is None else used_up(token),
         derived=made.derived if made else (),
     )
+
+
+async def _token(
+    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
+) -> VerificationToken | None:
+    """What the request's verification token states. Raises InvalidRequest."""
+    if not intent.verification_token:
+        return None
+    token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
+    if token.public_key is None and not isinstance(intent, SubOrganizationByAnyToken):
+        raise InvalidRequest(
+            f"invalid verification token: field `{TOKEN_FIELD}`: it names no key: this version takes a token of "
+            "verify_otp with encryptedOtpBundle or publicKey"
+        )
+    return token
 
 
 def _verified_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:

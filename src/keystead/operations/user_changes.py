@@ -13,7 +13,8 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
-from keystead.operations.verified_contacts import check_own_contact
+from keystead.operations.verified_contacts import check_own_contact, is_used_up, used_up
+from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_may_go, check_still_credentialed
 from keystead.organizations.kinds.passkeys import Passkey
@@ -21,7 +22,8 @@ from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import user_named
 from keystead.organizations.verified_contacts import contact_verified, contacts_changed, user_removed
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""
@@ -90,12 +92,18 @@ class UpdateUserEmailResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=_owner)
-async def update_user_email(execution: Execution, intent: UpdateUserEmailIntent) -> Outcome[UpdateUserEmailResult]:
+async def _email_token_used_up(source: ContextSource, intent: UpdateUserEmailIntent) -> bool:
+    return await is_used_up(source, intent.verification_token)
+
+
+@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=_owner, load_context=_email_token_used_up, context_is_own=False)
+async def update_user_email(
+    execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
+) -> Outcome[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address; with a verification token it is verified."""
     user = _with_email(user_named(execution.organization, intent.user_id), intent.user_email)
-    changes = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
-    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes)
+    changes, rows = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
+    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
 class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
@@ -110,14 +118,20 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=_owner)
+async def _phone_token_used_up(source: ContextSource, intent: UpdateUserPhoneNumberIntent) -> bool:
+    return await is_used_up(source, intent.verification_token)
+
+
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=_owner, load_context=_phone_token_used_up, context_is_own=False
+)
 async def update_user_phone_number(
-    execution: Execution, intent: UpdateUserPhoneNumberIntent
+    execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> Outcome[UpdateUserPhoneNumberResult]:
     """Change or remove a user's phone number; with a verification token it is verified."""
     user = _with_phone_number(user_named(execution.organization, intent.user_id), intent.user_phone_number)
-    changes = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
-    return Outcome(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes)
+    changes, rows = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
+    return Outcome(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
 def _with_email(user: User, address: str) -> User:
@@ -130,15 +144,16 @@ def _with_phone_number(user: User, number: str) -> User:
 
 
 async def _changed_contact(
-    execution: Execution, user: User, otp_type: OtpType, verification_token: str | None
-) -> tuple[Change, ...]:
-    """The user with a new contact of this type, which the token proves if there is one."""
+    execution: ExecutionWith[bool], user: User, otp_type: OtpType, verification_token: str | None
+) -> tuple[tuple[Change, ...], tuple[Attachment, ...]]:
+    """The user with a new contact of this type, which the token proves if there is one. The execution's context
+    says whether the token is used up."""
     if not verification_token:
-        return _changed(execution, user)
-    await check_own_contact(execution, verification_token, user, otp_type)
+        return _changed(execution, user), ()
+    token = await check_own_contact(execution, verification_token, user, otp_type, is_used_up=execution.context)
     check_still_credentialed(execution.organization, user)
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *contact_verified(execution.organization, changed, otp_type))
+    return (Put(changed), *contact_verified(execution.organization, changed, otp_type)), used_up(token)
 
 
 def _changed(execution: Execution, user: User) -> tuple[Change, ...]:

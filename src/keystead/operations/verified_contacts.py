@@ -1,6 +1,7 @@
 """What a verification token proves to an execution: that its sender holds the contact of a user.
 
-Here: reading a token, the client's signature beside it. Not here: issuing tokens (`verifying_codes`).
+Here: reading a token, the client's signature beside it, the one use of a token without a key. Not here: issuing
+tokens (`verifying_codes`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import User
+from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.verified_contacts import has_contact
 from keystead.pipeline.activity import Execution
+from keystead.pipeline.context import ContextSource
 from keystead.sessions import client_signatures
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,
@@ -24,6 +27,7 @@ from keystead.sessions.client_signatures import (
 from keystead.sessions.verification_tokens import (
     InvalidVerificationToken,
     VerificationToken,
+    claimed_id_without_key,
     read_verification_token,
 )
 
@@ -55,10 +59,18 @@ class RequestedUser(Protocol):
     def user_phone_number(self) -> str | None: ...
 
 
-async def proven_token(execution: Execution, text: str) -> VerificationToken:
+async def is_used_up(source: ContextSource, text: str | None) -> bool:
+    """Whether the token of a request names no key and was used before. Nothing of the text is proven."""
+    token_id = claimed_id_without_key(text) if text else None
+    return token_id is not None and await source.store.is_token_used(token_id)
+
+
+async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> VerificationToken:
     """What the token states, if this server issued it for this organization or its parent.
 
-    Raises InvalidRequest for a token that is forged, expired, or of another organization.
+    A token without a key can be used by anybody who knows it, so it is good for one use: the outcome has
+    `used_up(token)` among its attachments. Raises InvalidRequest for a token that is forged, expired, used up, or
+    of another organization.
     """
     keys = await execution.signer.installation_keys()
     issuer = {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
@@ -70,16 +82,29 @@ async def proven_token(execution: Execution, text: str) -> VerificationToken:
         raise InvalidRequest(
             f"invalid verification token: field `{TOKEN_FIELD}`: it was issued in another organization"
         )
+    if token.public_key is None and is_used_up:
+        raise InvalidRequest(
+            f"invalid verification token: field `{TOKEN_FIELD}`: it names no key and was used before: ask for a "
+            "new code, and name a key in verify_otp for a token of several uses"
+        )
     return token
 
 
-async def check_own_contact(execution: Execution, text: str, user: User, otp_type: OtpType) -> None:
-    """Raise InvalidRequest unless the token proves the user's contact of this type."""
-    token = await proven_token(execution, text)
+def used_up(token: VerificationToken) -> tuple[UsedToken, ...]:
+    """What is written when the token is used: a row if it is good for one use."""
+    return () if token.public_key is not None else (UsedToken(id=token.id, expires_at_ms=token.expires_at_ms),)
+
+
+async def check_own_contact(
+    execution: Execution, text: str, user: User, otp_type: OtpType, *, is_used_up: bool
+) -> VerificationToken:
+    """The token, if it proves the user's contact of this type. Raises InvalidRequest."""
+    token = await proven_token(execution, text, is_used_up=is_used_up)
     if token.otp_type is not otp_type or not has_contact(user, otp_type, token.contact):
         raise InvalidRequest(
             f"invalid verification token: field `{TOKEN_FIELD}`: it proves another contact than the request names"
         )
+    return token
 
 
 def check_login(token: VerificationToken, signature: ClientSignature | None, session_public_key: str) -> None:

@@ -5,18 +5,22 @@ Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from keystead.organizations.lookups import Lookup
+
+EXPIRY: Final = "expires_at_ms"
+"""The column with the moment after which a row is of no use, in milliseconds since the epoch."""
 
 
 class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
 
     Types are str, int, bool and bytes. `is_replaced`: a row replaces the row of the same key; otherwise a
-    second row of a key is an error. `has_revision`: see VersionedRow.
+    second row of a key is an error. `has_revision`: see VersionedRow. `expires`: it has the column EXPIRY, and its
+    rows may be deleted after that moment.
     """
 
     name: str
@@ -24,6 +28,10 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[tuple[str, type], ...]
     is_replaced: bool = False
     has_revision: bool = False
+
+    @property
+    def expires(self) -> bool:
+        return any(name == EXPIRY for name, _ in self.columns)
 
 
 class AttachedRow(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
+from keystead.organizations.used_tokens import UsedToken
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """The purpose of the sealed secret of a wallet."""
@@ -130,6 +131,7 @@ ATTACHED_TABLES = (
     SealedSecret.table,
     OneTimeCode.table,
     CodeCount.table,
+    UsedToken.table,
     OutgoingMessage.table,
     EmailEvent.table,
 )

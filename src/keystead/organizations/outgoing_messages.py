@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from keystead.organizations.attached_rows import AttachedRow, AttachedTable, VersionedRow
+from keystead.organizations.attached_rows import EXPIRY, AttachedRow, AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 
 Channel = Literal["email", "sms"]
@@ -23,11 +23,13 @@ class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for messages.
 
     `channels`: those that this server has a sender for. `last_ms`: milliseconds until a message is given up.
+    `kept_ms`: milliseconds for which a message that is done with, and the events of an e-mail, stay on record.
     `has_sandbox`: the sandbox contacts get the code that everybody knows.
     """
 
     channels: frozenset[Channel] = frozenset()
     last_ms: int = 600_000
+    kept_ms: int = 30 * 24 * 3_600_000
     has_sandbox: bool = False
 
 
@@ -51,7 +53,7 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     table = AttachedTable(
         name="outgoing_message",
         key=(("id", str),),
-        columns=(("revision", int), ("due_ms", int), ("body", bytes)),
+        columns=(("revision", int), ("due_ms", int), (EXPIRY, int), ("body", bytes)),
         has_revision=True,
     )
 
@@ -64,10 +66,11 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     created_at_ms: int
     due_ms: int | None
     give_up_at_ms: int
+    expires_at_ms: int
     failures: int = 0
 
     def row(self) -> tuple[Any, ...]:
-        return (self.id, self.revision, self.due_ms, _encode(self))
+        return (self.id, self.revision, self.due_ms, self.expires_at_ms, _encode(self))
 
     def leased(self, until_ms: int) -> OutgoingMessage:
         return replace(self, revision=self.revision + 1, due_ms=until_ms)
@@ -89,7 +92,7 @@ class EmailEvent(AttachedRow, frozen=True, kw_only=True):
     table = AttachedTable(
         name="email_event",
         key=(("id", str),),
-        columns=(("recipient", str), ("event_type", str), ("body", bytes)),
+        columns=(("recipient", str), ("event_type", str), (EXPIRY, int), ("body", bytes)),
     )
 
     id: str
@@ -98,7 +101,8 @@ class EmailEvent(AttachedRow, frozen=True, kw_only=True):
     sender: str
     recipient: str
     at_ms: int
+    expires_at_ms: int
     detail: str
 
     def row(self) -> tuple[Any, ...]:
-        return (self.id, self.recipient.lower(), str(self.type), _encode(self))
+        return (self.id, self.recipient.lower(), str(self.type), self.expires_at_ms, _encode(self))

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from keystead.organizations.attached_rows import AttachedTable
+from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
@@ -35,20 +37,24 @@ Kind = type[RecordMap[Any]]
 
 
 class RecordKinds:
-    """A set of record kinds. Immutable. Tests make one with a kind of their own and give it to the store.
+    """A set of record kinds, and the tables of their attached rows. Immutable. Tests make one with their own kind.
 
     `of_record` are the kinds by the type of their records, `of_word` by their word in the database.
     """
 
-    __slots__ = ("of_record", "of_word")
+    __slots__ = ("attached_tables", "of_record", "of_word")
 
     of_record: Mapping[type[msgspec.Struct], Kind]
     of_word: Mapping[str, Kind]
+    attached_tables: tuple[AttachedTable, ...]
 
-    def __init__(self, kinds: tuple[Kind, ...]) -> None:
+    def __init__(
+        self, kinds: tuple[Kind, ...], attached_tables: tuple[AttachedTable, ...] = ATTACHED_TABLES
+    ) -> None:
         """Raises ValueError if two kinds have the same word or the same type of records."""
         self.of_record = MappingProxyType({kind.record: kind for kind in kinds})
         self.of_word = MappingProxyType({kind.word: kind for kind in kinds})
+        self.attached_tables = attached_tables
         if len(self.of_record) != len(kinds) or len(self.of_word) != len(kinds):
             raise ValueError("two record kinds have the same word or the same type of records")
 

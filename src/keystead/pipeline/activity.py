@@ -1,6 +1,6 @@
-"""An activity as it is kept, what it is made of, and what one execution needs and yields.
+"""An activity on record with its parts, and the input and output of an execution.
 
-Here: the values. Not here: how an activity moves (`lifecycle`), how it reads on the wire (`view`).
+Here: the values. Not here: the order of the steps (`lifecycle`), what callers see of an activity (`view`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ContextT = TypeVar("ContextT")
 
 
 class NewOrganization(msgspec.Struct, frozen=True):
-    """An organization to be made, and the rows beside it.
+    """An organization to create, and the rows beside it.
 
     `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
     parent have.
@@ -44,11 +44,11 @@ class NewOrganization(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
-    """What an execution yields: its result, the changes it asks for, rows beside the organization.
+    """The output of an execution: its result, the changes that it asks for, the rows beside the organization.
 
-    `recorded_result`: what is kept of a result with a secret in it; the submitter gets the secret once, in the
-    answer. `derived` are the accounts whose derivation an app proof can attest; `new_organization` is another
-    organization that the activity makes.
+    `recorded_result` replaces a result that holds a secret in the database; the submitter gets the secret once,
+    in the answer. `derived` are the accounts whose derivation an app proof can attest. `new_organization` is
+    another organization that the activity creates.
     """
 
     result: ResultT
@@ -60,9 +60,9 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """The other thing that an execution may yield: it is refused, and yet something is written.
+    """The output of an execution that is refused and still writes rows.
 
-    `error` is what the caller gets, once `rows` are durable; the count of wrong attempts at a code, for example.
+    `rows` are written first, for example the count of wrong attempts at a code; then the caller gets `error`.
     A refusal that writes nothing is raised instead.
     """
 
@@ -74,8 +74,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution may look at and use. It writes nothing.
 
     `identities` are those that the request's ID tokens proved when it was submitted, by field.
-    `stamped_with`: the id of the credential's record that stamped the request. `session_profile_id`: of the session
-    that the request was stamped with, "" where none limits it.
+    `stamped_with`: the id of the record of the credential that stamped the request. `session_profile_id` is the
+    profile of the session that stamped it; "" if no profile limits it.
     """
 
     organization: Organization
@@ -98,7 +98,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
 
 
 THE_SUBMITTER: Final = ""
-"""An activity's owner, where that is whoever submits it."""
+"""As the owner of an activity: the user who submits it."""
 
 Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
@@ -109,9 +109,9 @@ OidcTokens = Callable[[Any], Mapping[str, str]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of an activity type: what its parameters are, and how they read as the current version's.
+    """One version of an activity type: its parameters, and how to convert them to those of the current version.
 
-    `result` makes this version's result of the current one's; None where they are the same.
+    `result` converts the current version's result to this version's; None if they are the same.
     """
 
     activity_type: str
@@ -129,19 +129,23 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
-    `owner` gives the user whose own credentials or session the intent is about, for the default right over them;
-    THE_SUBMITTER where it names nobody. `vote`: the vote that it is, on another activity; such an operation
-    executes nothing. `changes_organization` is False where no execution ever does: then submissions do not queue.
-    `by_parent`: a user of the parent may submit it to a
-    sub-organization, as the parent's policies allow; where it names the parent, `user_lookup` of the intent tells
-    by what the sub-organization of the user that it is about is found (unproven: the execution proves it).
+    - `owner` returns the user whose own credentials or session the intent is about. That user may do so without a
+      policy. It returns THE_SUBMITTER if the intent names no user.
+    - `vote`: the operation is this vote on another activity. It executes nothing.
+    - `by_parent`: a user of the parent may submit it to a sub-organization, if the parent's policies allow it.
+    - `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
+      is not proven yet: the execution proves it.
+    - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
 
-    The others take an intent of the current version. `oidc_tokens` gives its ID tokens by field; they are verified
-    once, when it is submitted. `precondition` refuses a new submission, by its submitter's id, before anything else
-    is asked. `load_context` looks up, before every decision, what `resources` and the execution need beyond the
-    organization; where it reads rows of the organization itself (`context_is_own`), the commits before the activity
-    are durable first. `resources` gives the keywords besides `activity` that policies see, from the organization,
-    the intent and the context (None without `load_context`).
+    These functions take an intent of the current version:
+
+    - `oidc_tokens` returns the intent's ID tokens by field. They are verified once, when it is submitted.
+    - `precondition` gets the submitter's id and refuses a new submission before any policy is evaluated.
+    - `load_context` runs before every decision. It looks up what `resources` and the execution need beyond the
+      organization. If it reads rows of the organization itself (`context_is_own`), the commits before the activity
+      are durable first.
+    - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
+      the context (None without `load_context`).
     """
 
     kind: ClassVar[Kind] = "submit"
@@ -170,9 +174,9 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
 
-    `credential_id` is that of a passkey, "" for an API key; `fingerprint` that of the request that was stamped.
-    `registered_at_ms`: when the credential was registered. `session_profile_id`: of a session's key under a
-    profile. `identities` are what the ID tokens in that request proved when it came, by field.
+    `credential_id` is the id of a passkey; "" for an API key. `fingerprint` is the fingerprint of the stamped
+    request. `registered_at_ms`: when the credential was registered. `session_profile_id`: the profile of the
+    session whose key it is. `identities`: what the ID tokens in that request proved when it arrived, by field.
     """
 
     user_id: str
@@ -191,7 +195,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """An activity on record.
 
     `request` is the exact body that was submitted, by the user `submitter_id`; `result` maps its key to its JSON.
-    Approvals cast before `approvals_since_ms` have lapsed. `revision` counts the changes since it was made.
+    Approvals before `approvals_since_ms` have lapsed. `revision` counts the changes since it was created.
     """
 
     id: str
@@ -223,5 +227,5 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def session_profile_id(self) -> str:
-        """Of the session that it was submitted with; "" where none limits it."""
+        """The profile of the session that submitted it; "" if no profile limits it."""
         return self.proofs[0].session_profile_id if self.proofs else ""

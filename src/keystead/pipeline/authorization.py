@@ -1,4 +1,4 @@
-"""From an activity and its votes to the decision: the authorization request, and whose MFA proofs are missing.
+"""The step that authorizes an activity: builds the authorization request, and finds whose MFA proofs are missing.
 
 Here: pure functions of the organization, its compiled policies and the activity. Not here: the rules
 (`policies.authorize`), the next status (`states`).
@@ -41,10 +41,10 @@ from keystead.policies.resources import ADDS_CREDENTIALS
 
 
 class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator sets about decisions.
+    """The operator's settings for decisions.
 
-    `deny_policies_fail_closed`: a DENY policy that fails to evaluate denies. `refuse_raw_payloads`: where
-    policies of an organization read transactions, raw payloads are refused.
+    `deny_policies_fail_closed`: a DENY policy that fails to evaluate denies. `refuse_raw_payloads`: raw payloads
+    are refused if a policy of the organization reads transactions.
     """
 
     deny_policies_fail_closed: bool = False
@@ -52,15 +52,16 @@ class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity to decide on: what it asks for, who submitted it and when, who approves so far and by which
-    proofs.
+    """An activity to decide on: what it asks for, who submitted it and when, the proofs of the approvals so far.
 
-    `policies` are those of the organization, with the MFA conditions of the submitter and of the users who approve.
-    `identities` are what its ID tokens proved when it was submitted, by field.
-    `stamped_with`: the id of the credential's record that stamped the submission.
-    `session_profile_id`: of the session it was submitted with; `scope`: that profile's, for a new submission.
-    `context` is what the operation looked up; `missing` why that failed: what the activity is about has gone since
-    it was submitted. Then policies see none of it, and the execution fails so.
+    - `policies`: the organization's, with the MFA conditions of the submitter and of the users who approve.
+    - `identities`: what its ID tokens proved when it was submitted, by field.
+    - `stamped_with`: the id of the record of the credential that stamped the submission.
+    - `session_profile_id`: the profile of the session that submitted it; `scope`: the scope of that profile, for a
+      new submission.
+    - `context`: what the operation looked up.
+    - `missing`: the error, if the look-up failed because a record was deleted after the submission. Then policies
+      see no resources, and the execution fails with this error.
     """
 
     activity_type: str
@@ -85,14 +86,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return version.upgrade(self.intent)
 
     def owner_id(self) -> str | None:
-        """The user whose own credentials or session it is about, if it is about nothing else."""
+        """The user whose own credentials or session the activity is about; None if it is about anything else."""
         if self.operation.owner is None:
             return None
         return self.operation.owner(self.current_intent()) or self.submitter_id
 
 
 def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
-    """What the caller's stamp on this request proves."""
+    """The proof that the caller's stamp on this request gives."""
     return Proof(
         user_id=caller.user.user_id,
         record_id=caller.record_id,
@@ -108,7 +109,8 @@ def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
 
 
 def _registered_at_ms(user: User, record_id: str) -> int:
-    """When the user's credential of this id was registered. Raises ValueError if the user has none of this id."""
+    """When the user's credential of this id was registered. Raises ValueError if the user has no such
+    credential."""
     for api_key in user.api_keys:
         if api_key.api_key_id == record_id:
             return api_key.created_at.epoch_ms
@@ -120,20 +122,22 @@ def _registered_at_ms(user: User, record_id: str) -> int:
             return provider.created_at.epoch_ms
     contacts = (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
     if record_id in [contact_record_id(user, type_) for type_ in contacts]:
-        return 0  # when the user got the address is not on record; changing it asks for all MFA (ADDS_CREDENTIALS)
+        return 0  # no time is on record for contacts; to change one takes every MFA step (ADDS_CREDENTIALS)
     raise ValueError(f"user {user.user_id} has no credential {record_id}")
 
 
 def at(activity: Activity, now_ms: int, approvals_last_ms: int) -> Activity:
-    """The activity as it is now: with no approvals that count, if those it had have lapsed."""
+    """The activity as it is now. If its approvals have lapsed, none of them counts."""
     if is_final(activity.status) or now_ms < activity.approvals_since_ms + approvals_last_ms:
         return activity
     return replace(activity, approvals_since_ms=now_ms)
 
 
 def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
-    """The proofs of approvals that count: not lapsed, not withdrawn, by users who are still there; one of each
-    credential, whether it is still there or not: what it signed stays signed."""
+    """The proofs of the approvals that count, one for each credential.
+
+    An approval counts if it has not lapsed, was not withdrawn, and its user still exists. Its credential may have
+    been deleted since: what it signed stays signed."""
     approving = {
         vote.user_id
         for vote in activity.votes
@@ -147,7 +151,7 @@ def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proo
 
 
 def authorize_activity(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
-    """What the rules say. If the root quorum allows, the authorization request is not even made."""
+    """The decision. If the root quorum allows the activity, no authorization request is built."""
     quorum = organization.profile.root_quorum
     if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
         approving = {proof.user_id for proof in _approvals(case, organization)}
@@ -185,7 +189,8 @@ def _approvals(case: Case, organization: Organization) -> list[Proof]:
 
 
 def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:
-    """An approver's vote counts once the approver's MFA is met. The submitter's is asked for after the rules."""
+    """Whether the approval waits for the approver's MFA. The submitter's MFA is checked after the policies
+    instead."""
     if proof.user_id == case.submitter_id:
         return False
     return lacks_mfa_proofs(case, organization, proof.user_id)
@@ -204,8 +209,8 @@ def _approval(proof: Proof) -> Approval:
 
 
 def _requested(case: Case) -> RequestedActivity:
-    """The activity as policies see it. Its parameters are those of the current version, whichever version was sent,
-    in values that the language knows: text, numbers, lists of them."""
+    """The activity as policies see it. Its parameters are always those of the current version, as values of the
+    policy language: text, numbers and lists."""
     intent = case.current_intent()
     given = {
         name: list(value) if isinstance(value, tuple) else value
@@ -223,7 +228,7 @@ def _resources(case: Case, organization: Organization) -> ResourceKeywords:
 
 
 def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> list[MfaStatus]:
-    """How far this user has met each MFA policy that applies to the activity; none if no policy does."""
+    """How far this user has met each MFA policy that applies to the activity; empty if no policy applies."""
     user = organization.users.get(user_id)
     if user is None or not user.mfa_policies:
         return []
@@ -244,7 +249,8 @@ def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> lis
 
 
 def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
-    """The statuses of the submitter, whose approval may have lapsed, and of everybody else whose vote counts."""
+    """The statuses of the submitter and of every user whose vote counts. The submitter's approval may have
+    lapsed."""
     voters = dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs]))
     return [status for user_id in voters for status in mfa_statuses_of(case, organization, user_id)]
 
@@ -255,17 +261,18 @@ def lacks_mfa_proofs(case: Case, organization: Organization, user_id: str) -> bo
 
 
 def lacks_proofs(case: Case, organization: Organization, decision: Decision) -> bool:
-    """Whether the activity, decided so, waits for a voter's further proofs.
+    """Whether an activity with this decision waits for further proofs of a voter.
 
-    What others' approvals allow does not wait for one more approver; it does wait for the submitter's proofs.
+    It always waits for the submitter's proofs. It does not wait for another voter's if the other approvals allow
+    it.
     """
     lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
     return case.submitter_id in lacking or (bool(lacking) and decision.verdict is not Verdict.ALLOW)
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
-    """Whether this user, who is in the organization, may vote: a user whose vote would count, and the submitter,
-    who may have more to prove or may cancel."""
+    """Whether this user of the organization may vote. A user may if the vote would count. The submitter always
+    may: to prove further methods, or to cancel the activity."""
     if user_id == case.submitter_id:
         return True
     request = authorization_request(case, organization, settings)

@@ -1,6 +1,7 @@
-"""The step that loads the context of an activity, and so makes it a case to authorize and execute.
+"""The step that loads the context of an activity. Its result is the `Case` that is authorized and executed.
 
-Here: what is looked up for a new submission and for an activity on record. Not here: the look-ups (`operations`).
+Here: the cases of a new submission and of an activity on record. Not here: what operations look up
+(`operations`).
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ async def case_of_submission(
     environment: Environment,
     now_ms: int,
 ) -> Case:
-    """A new submission with its context, which the policies of `authority` decide on.
+    """The case of a new submission. The policies of `authority` decide on it.
 
-    Raises what its operation refuses before any policy is asked.
+    Raises the error of the operation's precondition or of its look-up.
     """
     operation, intent = submission.operation, submission.version.upgrade(submission.intent)
     if operation.precondition is not None:
@@ -57,10 +58,10 @@ async def case_of_submission(
 async def case_of_activity(
     activity: Activity, organization: Organization, environment: Environment, user_ids: Sequence[str] = ()
 ) -> Case:
-    """An activity on record with its context now. What refuses the look-up is `missing`. Its MFA conditions are
-    those of the submitter, of everybody who approves, and of these users.
+    """The case of an activity on record, with its context as it is now. If the look-up is refused, the error is
+    `missing`. The MFA conditions are those of the submitter, of all users who approve, and of `user_ids`.
 
-    Raises ServiceError if another attempt at the look-up may succeed.
+    Raises ServiceError if the look-up failed for a reason that may pass.
     """
     now_ms = environment.clock.now_ms()
     activity = authorization.at(activity, now_ms, environment.rules.approvals_last_ms)
@@ -101,9 +102,9 @@ async def case_of_activity(
 async def scope_of(
     caller: Principal, organization: Organization, environment: Environment
 ) -> CompiledExpression | None:
-    """The scope of the session that the caller's stamp is of; None where no session profile limits it.
+    """The scope of the session that stamped the caller's request; None if no session profile limits it.
 
-    The profile is one of the organization or of its parent. Raises PermissionDenied if it is in neither.
+    The profile belongs to the organization or to its parent. Raises PermissionDenied if neither has it.
     """
     profile_id = caller.session_profile_id
     if not profile_id:
@@ -112,7 +113,7 @@ async def scope_of(
     if profile_id not in organization.session_profiles and organization.profile.parent_id is not None:
         holder = await environment.store.organization(organization.profile.parent_id)
     if holder is None or profile_id not in holder.session_profiles:
-        raise PermissionDenied(f"the session profile {profile_id} of this session is gone with its organization")
+        raise PermissionDenied(f"the session profile {profile_id} of this session no longer exists; log in again")
     return await environment.policy_sets.scope(holder, holder.session_profiles[profile_id].scope)
 
 

@@ -1,6 +1,7 @@
-"""The step before the commit: from a decision and an execution to what is committed.
+"""The step that builds the commit from a decision and an execution.
 
-Here: the activity's next status, its result, app proofs, the organization's change. Not here: the commit (`store`).
+Here: the activity's next status, its result, app proofs, the organization's change. Not here: writing it
+(`store`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from keystead.pipeline.store import Commit
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What is to be committed for a request, and what is answered once that is durable: the activity or a refusal.
+    """What to commit for a request, and what to answer after that is durable: the activity or a refusal.
 
-    Without a commit nothing changes. `computed`: for another attempt, if the commit loses a race.
+    Without a commit nothing changes. `computed` is used by the next attempt, if the commit loses a race.
     """
 
     commit: Commit | None = None
@@ -44,9 +45,10 @@ async def commit_of(
     evaluation: Evaluation,
     environment: Environment,
 ) -> Decided:
-    """The activity in the status that its decision and its execution lead to, with everything that changes.
+    """The commit of the activity in its next status, with everything that changes.
 
-    A new submission whose execution is refused leaves no activity, but its evaluation and what the refusal writes.
+    If the execution of a new submission is refused, the commit holds no activity. It holds the evaluation and the
+    rows of the refusal.
     """
     if executed.refusal is not None:
         refused = Commit(
@@ -65,7 +67,7 @@ async def commit_of(
         answered = result_of(case, outcome.result)
         recorded = outcome.recorded_result
         activity = replace(activity, result=answered if recorded is None else result_of(case, recorded))
-        asked = b'"generateAppProofs"' in activity.request  # few do, and decoding costs
+        asked = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
         if asked and recorded_envelope(activity.request).generate_app_proofs:
             payloads = proof_payloads(activity, organization, executed.outcome.derived, case.now_ms)
             activity = replace(activity, app_proofs=await environment.signer.prove(payloads))

@@ -1,7 +1,7 @@
-"""What an activity may look up before it is decided on, beyond the organization's own value.
+"""What a `load_context` function may read beyond the organization's value, before the activity is decided on.
 
-Here: the reads that it has, as a protocol, and what its `load_context` function gets. Not here: their
-implementation (`storage`), when the function runs (`cases`).
+Here: the reads as a protocol, and the function's argument. Not here: their implementation (`storage`), when the
+function runs (`cases`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any, Protocol
 
 import msgspec
 
-from keystead.api.lru import Lru
 from keystead.chains.contract_interfaces import ContractInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
+from keystead.primitives.lru import Lru
 
 
 class ContextReads(Protocol):
-    """Reads of what belongs to an organization and is not in its value; each is a look-up in an index."""
+    """Reads of rows that belong to an organization and are not in its value. Each is a look-up in an index."""
 
     async def organization(self, organization_id: str) -> Organization | None:
         """The newest committed version."""
@@ -42,11 +42,11 @@ class ContextReads(Protocol):
         ...
 
     async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
-        """These accounts; those that are gone are left out."""
+        """The accounts of these ids. Deleted accounts are left out."""
         ...
 
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
-        """The secret of a record: of a wallet, of a private key. None if the record is gone."""
+        """The secret of a record, such as a wallet or a private key. None if the record was deleted."""
         ...
 
     async def held_by_siblings(
@@ -56,13 +56,17 @@ class ContextReads(Protocol):
         ...
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
-        """The texts of these contract interfaces, by id; those that are gone are left out."""
+        """The texts of these contract interfaces, by id. Deleted interfaces are left out."""
         ...
 
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
 
+    async def is_token_used(self, token_id: str) -> bool:
+        """Whether a verification token that is good for one use was used, in any organization."""
+        ...
+
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        """The codes lately started for a subject. None if there are none."""
+        """The count of codes recently started for a subject. None if no code was."""
         ...
 
 
@@ -77,10 +81,10 @@ class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SigningCache(msgspec.Struct, frozen=True):
-    """What signatures look up again and again. Both are bounded by measured bytes and belong to the service.
+    """What signatures look up repeatedly. Both caches are bounded by measured bytes and belong to the service.
 
     `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
-    organization, version of the organization and the text itself.
+    organization id, version of the organization and the text of `signWith`.
     """
 
     interfaces: Lru[str, ContractInterface]
@@ -88,13 +92,13 @@ class SigningCache(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of_bytes(bytes_max: int) -> SigningCache:
-        """Half of the bytes are for each."""
+        """Each of the two gets half of the bytes."""
         return SigningCache(Lru(bytes_max // 2), Lru(bytes_max // 2))
 
 
 class ContextSource(msgspec.Struct, frozen=True):
-    """What a `load_context` function may look at. `store` has everything that led to this version, and maybe
-    more; of an operation that says `context_is_own=False`, maybe less."""
+    """What a `load_context` function may read. `store` has everything that led to this version, and possibly later
+    commits. For an operation with `context_is_own=False`, some of it may be missing."""
 
     organization: Organization
     submitter_id: str

@@ -1,4 +1,4 @@
-"""The effects of an execution: from its outcome to the result, the organization's change, a new organization.
+"""The effects of an execution: the result, the organization's change and the new organization of its outcome.
 
 Pure. Not here: the commit that holds them (`commit`).
 """
@@ -29,7 +29,7 @@ def result_of(case: Case, result: Wire) -> dict[str, msgspec.Raw]:
 
 
 def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
-    """The organization's next version, which this evaluation allowed; None if the outcome leaves it as it is."""
+    """The organization's next version, which this evaluation allowed. None if the outcome does not change it."""
     attachments = tuple(one for one in outcome.attachments if not isinstance(one, VersionedRow))
     if not outcome.changes and not attachments:
         return None
@@ -46,12 +46,12 @@ def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id:
 
 
 def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...]:
-    """Those that are written without a new version of the organization."""
+    """The rows that are written without a new version of the organization."""
     return tuple(one for one in attachments if isinstance(one, VersionedRow))
 
 
 def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
-    """The organization that the outcome makes."""
+    """The organization that the outcome creates; None if it creates none."""
     made = outcome.new_organization
     if made is None:
         return None

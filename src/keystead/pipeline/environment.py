@@ -1,4 +1,4 @@
-"""What the steps of the pipeline use of this process. Not here: the steps."""
+"""The services and settings of this process that the steps of the pipeline use. Not here: the steps."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 import msgspec
 
 from keystead.api.catalogue import Catalogue
+from keystead.api.enums import ActivityStatus
 from keystead.organizations.limits import Limits
 from keystead.organizations.outgoing_messages import MessageRules
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.pipeline.ports import Clock, OAuth2, Signer
+from keystead.pipeline.ports import OAuth2, ServerClock, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.store import Store
 
@@ -20,7 +21,7 @@ from keystead.pipeline.store import Store
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `approvals_last_ms`: approvals older than this must be given again.
+    `approvals_last_ms`: how long an approval counts.
     """
 
     limits: Limits
@@ -31,15 +32,26 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     messages: MessageRules = MessageRules()
 
 
+ChosenStatus = Callable[[str, str], ActivityStatus | None]
+"""The status in which a new activity of this type and fingerprint is to end, None where nobody chose one."""
+
+
+def no_chosen_status(activity_type: str, fingerprint: str) -> ActivityStatus | None:  # noqa: ARG001
+    """What every server but a development server uses: decisions alone lead to a status."""
+    return None
+
+
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID, later ones in the order of their text."""
+    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: for developers, who try how
+    their application treats each status."""
 
     store: Store
     signer: Signer
     oauth2: OAuth2
-    clock: Clock
+    clock: ServerClock
     new_id: Callable[[], str]
     catalogue: Catalogue
     rules: Rules
     signing_cache: SigningCache
     policy_sets: PolicySets
+    chosen_status: ChosenStatus = no_chosen_status

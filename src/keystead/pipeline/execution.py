@@ -1,7 +1,7 @@
-"""The step that executes an activity: its operation's function, and what happens when it refuses.
+"""The step that executes an activity: it calls the operation's function and handles its refusals.
 
-Here: the event that decision and execution lead to. Not here: the functions (`operations`), what is committed
-(`commit`).
+Here: the event that the decision and the execution lead to. Not here: the functions (`operations`), what is
+committed (`commit`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
 
 
 class ComputedOutcome(msgspec.Struct, frozen=True):
-    """What an earlier attempt at the same request computed, and the context it was computed from."""
+    """The outcome of an earlier attempt at the same request, and the context that it was computed from."""
 
     context: Any
     outcome: Outcome[Wire]
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """`outcome` where the execution succeeded, `failure` where it was refused.
+    """`outcome` if the execution succeeded, `failure` if it was refused.
 
-    `refusal`: of a new submission, which becomes no activity. `rows` are written where the execution was refused.
+    `refusal`: why a new submission was refused; it becomes no activity. `rows`: what is written for a refusal.
     """
 
     event: Event
@@ -45,15 +45,15 @@ class Executed(msgspec.Struct, frozen=True):
     rows: tuple[VersionedRow, ...] = ()
 
     def reusable(self, case: Case) -> ComputedOutcome | None:
-        """What a later attempt may commit without computing it again: the outcome of an operation that depends on
-        its parameters and its context alone, such as a signature."""
+        """What a later attempt may commit without executing again: the outcome of an operation that depends only
+        on its parameters and its context, such as a signature."""
         if self.outcome is None or case.operation.load_context is None or case.operation.changes_organization:
             return None
         return ComputedOutcome(case.context, self.outcome)
 
 
 def event_decided(decision: Decision, *, lacks_proofs: bool) -> Event:
-    """What a decision that does not deny leads to, if an execution that it allows succeeds."""
+    """The event after a decision that does not deny. EXECUTED means: execute it now."""
     if lacks_proofs:
         return Event.LACKS_AUTHENTICATORS
     return Event.EXECUTED if decision.verdict is Verdict.ALLOW else Event.LACKS_CONSENSUS
@@ -67,10 +67,10 @@ async def execute(
     environment: Environment,
     computed: ComputedOutcome | None,
 ) -> Executed:
-    """Execute the activity if `event`, which the decision led to, says so.
+    """Execute the activity if the decision's `event` is EXECUTED.
 
-    `computed`: used in place of another execution if its context is the one that was loaded now. A refusal that
-    writes nothing is raised for a new submission; the refusal of an activity on record becomes its failure.
+    `computed` replaces another execution if its context equals the one that was loaded now. For a new submission,
+    a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
     """
     if event is not Event.EXECUTED:
         return Executed(event)
@@ -98,7 +98,7 @@ def _failure(refused: ServiceError) -> Status:
 
 
 def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
-    """What the operation's function gets: with the loaded context, if the operation loads one."""
+    """The argument of the operation's function, with the loaded context if the operation loads one."""
     kind = Execution if case.operation.load_context is None else partial(ExecutionWith, context=case.context)
     return kind(
         organization=organization,
@@ -116,5 +116,5 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
 
 
 def is_temporary(refused: ServiceError) -> bool:
-    """Whether another attempt may succeed: the refusal says nothing about the activity."""
+    """Whether a later attempt may succeed, because the refusal does not depend on the activity."""
     return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)

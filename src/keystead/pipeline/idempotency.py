@@ -1,12 +1,13 @@
-"""Requests of equal bytes: this process works on one of them at a time, the others wait for it.
+"""Requests of equal bytes: a process works on one of them at a time, the others wait for it.
 
-Here: which requests are in flight, and which ended lately. Not here: activities on record (`lifecycle`, `store`).
+Here: the requests in flight, and those that ended recently. Not here: activities on record (`lifecycle`, `store`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+
+from keystead.primitives.lru import Lru
 
 RequestKey = tuple[str, str]
 """The id of the organization, and the fingerprint of the request's bytes."""
@@ -20,20 +21,18 @@ class InFlightRequests:
 
     def __init__(self) -> None:
         self._in_flight: dict[RequestKey, asyncio.Future[None]] = {}
-        self._recent: OrderedDict[RequestKey, None] = OrderedDict()
+        self._recent = Lru[RequestKey, bool](RECENT_MAX)
 
     async def join(self, key: RequestKey) -> bool:
-        """Wait until no other request of this key is in flight. Whether one ended here lately.
+        """Wait until no other request of this key is in flight. Returns whether one ended here recently.
 
         The caller must call `finish` afterwards.
         """
         while (earlier := self._in_flight.get(key)) is not None:
             await asyncio.shield(earlier)
         self._in_flight[key] = asyncio.get_running_loop().create_future()
-        return key in self._recent
+        return self._recent.peek(key) is not None
 
     def finish(self, key: RequestKey) -> None:
         self._in_flight.pop(key).set_result(None)
-        self._recent[key] = None
-        if len(self._recent) > RECENT_MAX:
-            self._recent.popitem(last=False)
+        self._recent.put(key, True)

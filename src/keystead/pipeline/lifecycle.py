@@ -1,8 +1,8 @@
-"""Every write takes this way: idempotency, queue of the organization, decision, commit.
+"""The order of the steps of every write: idempotency, queue of the organization, decision, commit.
 
-Here: the order of the steps, and another attempt when a commit lost a race. Not here: the decision with its steps
-(`submit`, `vote`), the queue (`organization_queue`), the database (`storage`). Two writes do not come this way,
-because no stamped request asks for them: making the first organization, and moving data keys to another master key.
+Here: the order, and the next attempt after a commit lost a race. Not here: the decision with its steps (`submit`,
+`vote`), the queue (`organization_queue`), the database (`storage`). Two writes do not use this module, because no
+stamped request asks for them: bootstrap, and the rotation of the master key.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from keystead.pipeline.submit import decide_submission
 from keystead.pipeline.vote import decide_vote
 
 ATTEMPTS: Final = 10
-"""How often one request is decided on, before its caller is told to send it again. From the second attempt on, the
-organization is locked: then an attempt fails only if it took too long, or if the activity that it votes on
-changed."""
+"""How many times one request is decided on before its caller is told to send it again. From the second attempt
+on, the organization is locked: then an attempt fails only if it takes too long, or if the activity that it votes
+on changes."""
 
 
 class _Request(msgspec.Struct, frozen=True):
-    """A submission or a vote, and who sent it. `seen`: the organization in which the caller was found."""
+    """A submission or a vote, and its caller. `seen`: the organization in which the caller was found."""
 
     submission: Submission
     caller: Principal
@@ -54,14 +54,14 @@ class _Request(msgspec.Struct, frozen=True):
 
     @property
     def activity_fingerprint(self) -> str:
-        """Of the activity that the request makes, or votes on."""
+        """The fingerprint of the activity that the request makes or votes on."""
         if not self.is_vote:
             return self.submission.fingerprint
         fingerprint: str = self.submission.intent.fingerprint  # type: ignore[attr-defined]
         return fingerprint
 
     def is_done_by(self, activity: Activity | None) -> bool:
-        """Whether the activity on record shows that these very bytes have been carried out before."""
+        """Whether the activity on record shows that the same bytes were carried out before."""
         if activity is None or not self.is_vote:
             return activity is not None
         return any(
@@ -71,8 +71,8 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: by earlier
-    attempts."""
+    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: the outcome of an
+    earlier attempt."""
 
     number: int = 0
     looks_for_repeats: bool = False
@@ -80,7 +80,8 @@ class _Attempt(msgspec.Struct, frozen=True):
 
 
 class Lifecycle:
-    """Takes submissions and votes from their bytes to their commit. One for each process; belongs to its loop."""
+    """Carries submissions and votes from their bytes to their commit. One object for each process and its event
+    loop."""
 
     def __init__(self, environment: Environment, identities: Identities) -> None:
         self._environment = environment
@@ -89,18 +90,19 @@ class Lifecycle:
         self._queues = OrganizationQueues(environment.store)
 
     async def submit(self, submission: Submission, caller: Principal, seen: Organization) -> Activity:
-        """The activity that these bytes make, or made when they came before; of a vote, the activity voted on.
+        """The activity that these bytes make, or made when they arrived before; for a vote, the activity voted
+        on.
 
-        `seen`: the organization as it was read after the request had arrived, to find the caller in it.
-        Raises ServiceError if refused, and then nothing is changed.
+        `seen`: the organization as it was read after the request arrived, to find the caller. Raises ServiceError
+        if the request is refused.
         """
         key = submission.organization_id, submission.fingerprint
         was_here = await self._in_flight.join(key)
         try:
             request = _Request(submission, caller, seen)
             if tokens := submission.oidc_tokens():
-                # An issuer may be slow, so its tokens are verified before the request takes its turn; and once,
-                # since they may have expired when the activity is executed or its bytes are sent again.
+                # An issuer may be slow, so its tokens are verified before the request queues. They are verified
+                # once, because they may have expired when the activity is executed or its bytes are sent again.
                 if (known := await self._on_record(request)) is not None:
                     return known
                 request = replace(request, submission=await self._with_identities(submission, tokens))
@@ -109,19 +111,19 @@ class Lifecycle:
             self._in_flight.finish(key)
 
     async def _with_identities(self, submission: Submission, tokens: Mapping[str, str]) -> Submission:
-        """The submission with what its tokens, by field, prove now."""
+        """The submission with the identities that its tokens prove now. `tokens`: by field."""
         environment = self._environment
-        check_liveness(submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
                 by_token[token] = await self._identities.proven(token, field)
-                await asyncio.sleep(0)  # others run between two of them: a request may bring a thousand
+                await asyncio.sleep(0)  # other requests run between two tokens: a request may have a thousand
         return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 
     async def _until_committed(self, request: _Request, *, repeated: bool) -> Activity:
-        # Looking for the same bytes costs a tenth of everything and finds them almost never. The store refuses a
-        # second activity of the same bytes in any case.
+        # To look for the same bytes costs a tenth of a submission, and almost never finds any. The store refuses
+        # a second activity of the same bytes in any case.
         attempt = _Attempt(looks_for_repeats=repeated)
         for number in range(ATTEMPTS):
             try:
@@ -129,8 +131,8 @@ class Lifecycle:
             except Unavailable:
                 raise
             except ServiceError:
-                # The same bytes may have been carried out before, here or by another process, and what they did may
-                # be what refuses them now.
+                # The same bytes may have been carried out before, in this or another process, and their effect
+                # may be the reason for this refusal.
                 known = await self._on_record(request)
                 if known is not None and request.is_done_by(known):
                     return known
@@ -141,18 +143,19 @@ class Lifecycle:
                 assert decided.activity is not None
                 return decided.activity
             attempt = _Attempt(number + 1, looks_for_repeats=True, computed=decided.computed or attempt.computed)
-        raise Conflict("the organization is being changed by many others at once; send the same request again")
+        raise Conflict("other requests changed the organization at the same time; send the same request again")
 
     async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitOutcome]:
-        """Decide on the organization as it is, and commit that. Not COMMITTED: decide again."""
+        """Decide on the newest version of the organization and commit. If the outcome is not COMMITTED, decide
+        again."""
         environment = self._environment
-        check_liveness(request.submission.envelope, environment.clock.now_ms(), environment.rules.liveness)
+        check_liveness(request.submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
         if attempt.looks_for_repeats and not request.is_vote:
             known = await self._on_record(request)
             if known is not None:
                 return Decided(activity=known), CommitOutcome.COMMITTED
         if attempt.number == 0 and not request.is_vote and not request.submission.operation.changes_organization:
-            # A signature changes nothing that another decision is based on, so the first attempt does not queue.
+            # A signature changes nothing that other decisions depend on, so the first attempt does not queue.
             decided = await self._decide(request, request.seen, None, attempt)
             if decided.commit is None:
                 return decided, CommitOutcome.COMMITTED
@@ -160,7 +163,7 @@ class Lifecycle:
         return await self._in_queue(request, attempt)
 
     async def _in_queue(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitOutcome]:
-        """Decide on the organization as it will be when all requests before this one are committed."""
+        """Decide on the speculative head: the organization after all requests before this one are committed."""
         with self._queues.queue(request.organization_id) as queue:
             committing, head_commit = None, queue.head_commit
             async with queue.turn():
@@ -182,7 +185,7 @@ class Lifecycle:
                     committing = queue.commit(decided.commit)
             if committing is not None:
                 return decided, await queue.committed(committing)
-            # What commits nothing counts only if the organization came to be that it was decided on.
+            # A decision without a commit counts only if the speculative head it was decided on is committed.
             if head_commit is not None and not await is_committed(head_commit):
                 return decided, CommitOutcome.CONFLICT
         if decided.refusal is not None:
@@ -211,19 +214,19 @@ class Lifecycle:
         elif request.is_done_by(activity):
             return Decided(activity=activity)
         else:
-            # Clocks of two servers differ; no vote is older than the activity's last change.
+            # The clocks of two servers differ. No vote may be older than the activity's last change.
             voted_ms = max(now_ms, activity.updated_at_ms)
             decided = await decide_vote(
                 activity, submission, caller, organization, environment, voted_ms, attempt.computed
             )
         if decided.refusal is not None and not attempt.looks_for_repeats:
             known = await self._on_record(request)
-            if known is not None:  # these bytes were allowed before, and are not evaluated again
+            if known is not None:  # these bytes were carried out before, and are not evaluated again
                 return Decided(activity=known)
         return decided
 
     async def _on_record(self, request: _Request) -> Activity | None:
-        """The activity that these bytes made, or that they vote on."""
+        """The activity that these bytes made or vote on; None if there is none."""
         return await self._environment.store.activity_with_fingerprint(
             request.organization_id, request.activity_fingerprint
         )

@@ -1,7 +1,6 @@
-"""Which further proofs the MFA policies of a voter ask for, and whether they have been given.
+"""MFA policies: which one applies to a voter's approval, and which of its steps the voter's proofs meet.
 
-Here: the choice of the policies, and the match of proofs to steps. Pure. Not here: how a method is proved. So far a
-stamp proves one: by a long-lived API key, by a session's key or by a passkey.
+Pure. Not here: how a method is proved. A stamp proves it, or an identity token or code in the request.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression
 
 STEPS_MAX: Final = 5_000
-"""What one condition may cost. A user has some ten, and they are evaluated for everybody who approves. A
-condition that costs more cannot be read, and so holds."""
+"""Most evaluation steps of one condition. A user has some ten conditions, and they are evaluated for each user
+who approves. A condition that takes more steps is unreadable, and therefore holds."""
 
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
-"""Stands for a session without a profile, where a method names one."""
+"""The profile id that stands for a session without a profile in an authentication method."""
 
 _METHOD_OF = {
     CredentialType.WEBAUTHN_AUTHENTICATOR: AuthenticationType.PASSKEY,
@@ -34,8 +33,8 @@ _METHOD_OF = {
 
 
 def method_of(proof: Proof) -> AuthenticationMethod | None:
-    """The method that a credential proves. Keys that a login made prove a session, nothing else. A recovery key
-    proves nothing."""
+    """The method that a credential proves. A key that a login created proves only a session. A recovery key proves
+    nothing."""
     if proof.type is CredentialType.RECOVER_USER_KEY_P256:
         return None
     kind = _METHOD_OF.get(proof.type, AuthenticationType.SESSION)
@@ -54,11 +53,11 @@ def enforced(
     *,
     has_unreadable_call: bool,
 ) -> MfaPolicy | None:
-    """The user's MFA policy of the lowest order whose condition holds; None if none does. `conditions`: by their
-    text.
+    """The user's MFA policy of the lowest order whose condition holds; None if no condition holds.
 
-    A condition that reads what an activity does not have fails, and does not hold. One that reads what is there and
-    cannot be read holds, unless it is certainly false; after a call that does not decode, so does each that fails.
+    `conditions` are by their text. A condition that reads a keyword which the activity does not have fails, and
+    does not hold. A condition that reads an unreadable value holds, unless it is certainly false. If the activity
+    has a call that does not decode, every condition that fails holds.
     """
     context = EvaluationContext(condition_values)
     for policy in sorted(user.mfa_policies, key=lambda one: one.order):
@@ -78,7 +77,8 @@ def _holds(condition: CompiledExpression, context: EvaluationContext, has_unread
 def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator[Proof]:
     """The proofs by credentials that were registered before the activity was submitted.
 
-    Otherwise one stolen credential would suffice: its holder submits, registers a second one, and approves with it.
+    Otherwise one stolen credential would be enough: its holder could submit, register a second credential, and
+    approve with that.
     """
     return (proof for proof in proofs if proof.registered_at_ms <= submitted_at_ms)
 

@@ -1,4 +1,4 @@
-"""What a reader may still do about an activity that waits for votes or proofs. Not here: the vote itself
+"""What a user may still do with an activity that waits for votes or proofs. Not here: the vote itself
 (`vote`)."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class OpenActivities(msgspec.Struct, frozen=True):
     environment: Environment
 
     def now(self, activity: Activity) -> Activity:
-        """The activity as it is now: approvals lapse without a request."""
+        """The activity as it is now. Approvals lapse with time, without a request."""
         rules = self.environment.rules
         return authorization.at(activity, self.environment.clock.now_ms(), rules.approvals_last_ms)
 
     async def case_of(self, activity: Activity, organization: Organization, user_ids: Sequence[str] = ()) -> Case:
-        """The activity with its context, as a vote of these users would be decided on now."""
+        """The case on which a vote of these users would be decided now."""
         return await case_of_activity(activity, organization, self.environment, user_ids)
 
     def may_vote(self, case: Case, organization: Organization, user_id: str) -> bool:

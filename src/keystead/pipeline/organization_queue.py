@@ -1,12 +1,12 @@
 """The queue of an organization: its submissions are decided on one after the other, and committed together.
 
-A turn ends when the commit it decided on is handed to the store, not when that is durable: the next turn starts
-from the speculative head, the organization as it will be after the commits that were handed in. If one of these
-fails, the commits decided on top of it fail too, and their submissions are decided on again.
+A turn ends when its commit is handed to the store, before that is durable. The next turn starts from the
+speculative head: the organization as it will be after the commits that were handed in. If one of these commits
+fails, the commits that were decided on top of it fail too, and their submissions are decided on again.
 
-Where another process changes the organization at the same time (contention), the organization is locked in the
-database first. Everything that waits in the queue is then decided on under this one lock and written in one
-transaction, when the lock is released.
+If another process changes the organization at the same time (contention), the organization is locked in the
+database first. Then all submissions in the queue are decided on under this one lock, and written in one
+transaction when the lock is released.
 
 Not here: what is decided (`submit`, `vote`), the lock itself (`storage`).
 """
@@ -25,7 +25,7 @@ CONTENTION_S: Final = 2.0
 """How long an organization is locked before each decision, after a commit lost a race for it."""
 
 LOCKED_COMMITS_MAX: Final = 64
-"""How many commits are decided on under one lock: other processes wait meanwhile."""
+"""Most commits under one lock. Other processes wait while it is held."""
 
 Committing = asyncio.Future[CommitOutcome]
 
@@ -70,9 +70,9 @@ class OrganizationQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """One at a time, in the order in which they ask; under the organization's lock if it is contended.
+        """One turn at a time, in the order of the calls; under the organization's lock if there is contention.
 
-        Raises what the store raises when it cannot lock.
+        Raises what the store raises if it cannot lock.
         """
         self._waiting += 1
         try:
@@ -93,7 +93,7 @@ class OrganizationQueue:
     # During a turn.
 
     async def organization(self) -> Organization | None:
-        """The organization to decide on: the speculative head, or what the database has."""
+        """The organization to decide on: the speculative head, or the newest version in the database."""
         return self._head or await self._store.organization(self._organization_id)
 
     @property
@@ -102,9 +102,9 @@ class OrganizationQueue:
         return self._head_commit
 
     async def flush(self, fingerprint: str | None = None) -> None:
-        """Wait until every commit that was handed in is settled, so that the database has what they led to.
+        """Wait until every commit that was handed in has its outcome, so that reads of the database see them.
 
-        With a fingerprint: only if one of them is of the activity with this fingerprint.
+        With a fingerprint: wait only if one of the commits is of the activity with this fingerprint.
         """
         if not self._uncommitted or (fingerprint is not None and fingerprint not in self._uncommitted.values()):
             return
@@ -134,7 +134,7 @@ class OrganizationQueue:
             if committing in self._uncommitted:
                 del self._uncommitted[committing]
                 if outcome is not CommitOutcome.COMMITTED:
-                    self._uncommitted.clear()  # what was decided on top of it fails too
+                    self._uncommitted.clear()  # the commits on top of it fail too
                 if not self._uncommitted:
                     self._head = self._head_commit = None
         if outcome is CommitOutcome.CONFLICT:
@@ -145,7 +145,7 @@ class OrganizationQueue:
         if self._lock is not None and not self._lock.is_released:
             return
         lock = await self._store.lock(self._organization_id)
-        await self._settle()  # they were written before the lock was granted, or wait for it in vain
+        await self._settle()  # these commits were written before the lock was granted, or fail
         self._lock, self._locked_commits = lock, 0
         self._head = lock.organization
 
@@ -166,7 +166,7 @@ class OrganizationQueue:
 
 
 async def is_committed(committing: Committing) -> bool:
-    """Whether a commit of another task succeeded, once that is known."""
+    """Wait for the outcome of a commit of another task; whether it succeeded."""
     await asyncio.wait([committing])
     return (
         not committing.cancelled()
@@ -176,7 +176,7 @@ async def is_committed(committing: Committing) -> bool:
 
 
 class OrganizationQueues:
-    """The queues of this process: one for each organization, for as long as somebody uses it."""
+    """The queues of this process: one for each organization, while a request uses it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

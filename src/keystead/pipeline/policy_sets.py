@@ -1,13 +1,12 @@
-"""The compiled policies of organizations, kept in bounded memory. A service owns one object of this kind.
+"""The cache of compiled policies, in bounded memory. A service owns one object of it.
 
-Here: what is kept and for how long, and compiling without holding the event loop. Not here: what policies compile
-to (`policies.policy_set`), their evaluation (`policies.authorize`).
+Here: what is cached and for how long, and compilation in steps that let other requests run. Not here: what
+policies compile to (`policies.policy_set`), their evaluation (`policies.authorize`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -18,16 +17,17 @@ from keystead.organizations.organization import Organization
 from keystead.policies.expression import CompiledExpression, Source, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
+from keystead.primitives.lru import Lru
 
 CHARACTERS_MAX: Final = 1_000_000
 """Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
 
 CHARACTERS_AT_ONCE: Final = 2_000
-"""Characters that are compiled before other requests run: some 10 ms of work. An expression is compiled whole, and
-has at most 10,000 characters."""
+"""Characters that are compiled before other requests run: some 10 ms of work. One expression is compiled without
+a pause; it has at most 10,000 characters."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
-"""What keeping an organization costs besides its expressions, counted in characters: it may have no policies."""
+"""What an organization in the cache costs besides its expressions, in characters. It may have no policies."""
 
 
 class CompiledPolicies(msgspec.Struct, frozen=True):
@@ -39,47 +39,49 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 
 
 class _Entry:
-    """What is kept of one organization: its compiled expressions, and what was made of `policies` with them."""
+    """The entry of one organization: its compiled expressions, and what `policies` were compiled to with them."""
 
-    __slots__ = ("characters", "compiled", "expressions", "policies")
+    __slots__ = ("compiled", "expressions", "policies")
 
     def __init__(self) -> None:
         self.policies: Mapping[str, Policy] | None = None
         self.compiled = CompiledPolicies(PolicySet(()), {})
         self.expressions: dict[Source, CompiledExpression] = {}
-        self.characters = 0
+
+    def characters(self) -> int:
+        return _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in self.expressions)
 
 
 class PolicySets:
-    """Compiled policies by organization. The organization that was used longest ago is dropped first.
+    """Compiled policies by organization. The least recently used organization is dropped first.
 
     If the policies of an organization change, unchanged expressions stay compiled and the others are dropped.
     `hits` counts the calls of `of` that found everything compiled, `misses` the others.
     """
 
     def __init__(self, characters_max: int = CHARACTERS_MAX) -> None:
-        self._characters_max = characters_max
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self.characters = 0
+        self._entries = Lru[str, _Entry](characters_max)
         self.hits = 0
         self.misses = 0
 
+    @property
+    def characters(self) -> int:
+        return self._entries.size
+
     async def of(self, organization: Organization, users: Iterable[User] = ()) -> CompiledPolicies:
         """The compiled policies of this version of the organization, and the MFA conditions of these users."""
-        entry = self._entries.get(organization.id)
-        if entry is None:
-            entry = self._entries[organization.id] = _Entry()
-        self._entries.move_to_end(organization.id)
+        entry = self._entry(organization.id)
         conditions = {policy.condition for user in users for policy in user.mfa_policies if policy.condition}
         is_current = entry.policies is organization.policies.by_id
-        if is_current and conditions <= entry.compiled.mfa_conditions.keys():
+        known = entry.compiled  # another version may take its place while this one is compiled
+        if is_current and conditions <= known.mfa_conditions.keys():
             self.hits += 1
-            return entry.compiled
+            return known
         self.misses += 1
         mfa_conditions = await _compiled(map(mfa_condition_source, conditions), entry.expressions)
         by_text = {source.text: expression for source, expression in mfa_conditions.items()}
         if is_current:
-            compiled = CompiledPolicies(entry.compiled.policy_set, {**entry.compiled.mfa_conditions, **by_text})
+            compiled = CompiledPolicies(known.policy_set, {**known.mfa_conditions, **by_text})
             self._keep(organization, entry, compiled, {**entry.expressions, **mfa_conditions})
             return compiled
         policies = organization.policies.in_order()
@@ -91,18 +93,26 @@ class PolicySets:
 
     async def scope(self, organization: Organization, scope: str) -> CompiledExpression:
         """The compiled scope of a session profile of this organization."""
-        entry = self._entries.get(organization.id)
-        if entry is None:
-            entry = self._entries[organization.id] = _Entry()
-        self._entries.move_to_end(organization.id)
+        entry = self._entry(organization.id)
         source = scope_source(scope)
-        if source not in entry.expressions:
-            await _compiled([source], entry.expressions)
-            if self._entries.get(organization.id) is entry:
-                entry.characters += len(scope)
-                self.characters += len(scope)
-                self._drop_oldest()
-        return entry.expressions.get(source) or compile_stored(source)
+        if source in entry.expressions:
+            return entry.expressions[source]
+        compiled = await _compiled([source], entry.expressions)
+        self._put(organization.id, entry)
+        return compiled[source]
+
+    def _entry(self, organization_id: str) -> _Entry:
+        """The entry of an organization, now the most recently used; a new one if it has none."""
+        entry = self._entries.get(organization_id)
+        if entry is None:
+            entry = _Entry()
+            self._entries.put(organization_id, entry, entry.characters())
+        return entry
+
+    def _put(self, organization_id: str, entry: _Entry) -> None:
+        """Count the entry anew, unless it was dropped while its expressions were compiled."""
+        if self._entries.peek(organization_id) is entry:
+            self._entries.put(organization_id, entry, entry.characters())
 
     def _keep(
         self,
@@ -111,26 +121,16 @@ class PolicySets:
         compiled: CompiledPolicies,
         expressions: dict[Source, CompiledExpression],
     ) -> None:
-        """Keep what was compiled, and drop organizations until all fit. One that does not fit alone is not kept."""
-        if self._entries.get(organization.id) is not entry:  # dropped while its expressions were compiled
-            return
-        self.characters -= entry.characters
+        """Cache what was compiled. An organization that does not fit alone is not cached."""
         entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
-        entry.characters = _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in expressions)
-        self.characters += entry.characters
-        self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        while self.characters > self._characters_max:
-            _, dropped = self._entries.popitem(last=False)
-            self.characters -= dropped.characters
+        self._put(organization.id, entry)
 
 
 async def _compiled(
     sources: Iterable[Source], known: dict[Source, CompiledExpression]
 ) -> dict[Source, CompiledExpression]:
-    """The expressions of these sources. What `known` lacks is compiled and added to it: requests that wait for the
-    same expressions at the same time share the work."""
+    """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so that
+    concurrent requests share the work."""
     compiled: dict[Source, CompiledExpression] = {}
     characters = 0
     for source in dict.fromkeys(sources):

@@ -1,4 +1,5 @@
-"""What the pipeline needs from outside: a clock, a signer, identities. `signer` and `identities` implement them.
+"""What the pipeline needs from outside: a clock, a signer, identities. The packages `signer` and `identities`
+implement them.
 
 Here: the protocols and the values that cross them. Not here: the store (`store`), any implementation, any rule.
 """
@@ -28,20 +29,28 @@ class Clock(Protocol):
         ...
 
 
+class ServerClock(Clock, Protocol):
+    """The one clock that a whole server goes by."""
+
+    def caller_times_ms(self) -> tuple[int, ...]:
+        """The times that a caller's clock may show, in milliseconds since the epoch: the server's first."""
+        ...
+
+
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 
     async def proven(self, token: str, field: str) -> ProvenIdentity:
         """The identity that a token proves now. `field` is where the request has the token.
 
-        Raises InvalidRequest (INVALID_OIDC_TOKEN), naming the field and never the token; Unavailable while the keys
-        of its issuer cannot be had.
+        Raises InvalidRequest (INVALID_OIDC_TOKEN), which names the field and never the token, and Unavailable
+        while the keys of the issuer cannot be fetched.
         """
         ...
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider of OAuth 2.0 exchanges for a bearer token. Its repr shows no secret."""
+    """What an OAuth 2.0 provider exchanges for a bearer token. Its repr shows no secret."""
 
     client_id: str
     client_secret: str
@@ -54,7 +63,8 @@ class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OAuth2Person(msgspec.Struct, frozen=True):
-    """Whom a code was about. `subject` is such as x:123; `bearer_token` asks the provider in the person's name."""
+    """The person that a code identifies. `subject` looks like x:123. `bearer_token` authorizes requests to the
+    provider."""
 
     subject: str
     bearer_token: str
@@ -64,20 +74,20 @@ class OAuth2Person(msgspec.Struct, frozen=True):
 
 
 class OAuth2(Protocol):
-    """Providers of OAuth 2.0 that issue no ID tokens."""
+    """OAuth 2.0 providers that issue no ID tokens."""
 
     own_issuer: str
     """The issuer of the tokens that this server signs about people of these providers."""
 
     async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
-        """Whom the code is about.
+        """The person that the code identifies.
 
-        Raises InvalidRequest if the provider refuses the code, Unavailable if it is out of reach.
+        Raises InvalidRequest if the provider refuses the code, Unavailable if the provider cannot be reached.
         """
         ...
 
 
-# Every value that crosses to the signer has a bound: these, far above what the operations let through.
+# Every value that is sent to the signer has one of these bounds. They are far above what the operations allow.
 
 ElementT = TypeVar("ElementT")
 Id = Annotated[str, Meta(max_length=128)]
@@ -106,14 +116,14 @@ class DerivedAccount(msgspec.Struct, frozen=True):
 
 
 class NewWallet(msgspec.Struct, frozen=True):
-    """A wallet just made: its mnemonic, sealed, and the accounts that were asked for, in their order."""
+    """A new wallet: its sealed mnemonic, and its accounts in the order of the requests."""
 
     sealed_mnemonic: Sealed
     accounts: tuple[DerivedAccount, ...]
 
 
 class NewPrivateKey(msgspec.Struct, frozen=True):
-    """A private key just made, sealed. `addresses` are in the order of the formats that were asked for.
+    """A new private key, sealed. `addresses` are in the order of the requested formats.
 
     `public_key` is lower-case hex: 65 bytes uncompressed, or the 32 bytes of ed25519.
     """
@@ -134,10 +144,10 @@ class WalletKey(msgspec.Struct, frozen=True, tag="wallet"):
 
 
 class StandaloneKey(msgspec.Struct, frozen=True, tag="private_key"):
-    """A private key of its own, `sealed`.
+    """A private key that belongs to no wallet.
 
-    `public_key` is the one on record, that its signatures must verify under: 33 or 65 bytes of SEC 1, or the 32 of
-    ed25519.
+    `public_key` is on record, and its signatures must verify under it: 33 or 65 bytes of SEC 1, or the 32 bytes
+    of ed25519.
     """
 
     private_key_id: Id
@@ -150,9 +160,10 @@ SigningKey = WalletKey | StandaloneKey
 
 
 class BundleSigner(msgspec.Struct, frozen=True, rename="camel"):
-    """The public halves of the key that signs bundles, in the text forms in which clients are told of it.
+    """The public half of the key that signs bundles, as clients are configured with it.
 
-    Lower-case hex: `signing_public_key` of 65 bytes, `composite_public_key` of 130, the encryption key first.
+    Lower-case hex: `signing_public_key` of 65 bytes; `composite_public_key` of 130 bytes, the encryption key
+    first.
     """
 
     signing_public_key: str
@@ -160,7 +171,7 @@ class BundleSigner(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PublicInstallationKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The public half of a key of the installation, in the text form in which clients are told of it.
+    """The public half of a key of the installation, as clients are configured with it.
 
     `public_key`: lower-case hex of 65 bytes, a P-256 point. `composite_public_key`: of 130 bytes, an encryption key
     and then `public_key`, for clients that want both.
@@ -174,56 +185,58 @@ class PublicInstallationKey(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 class CredentialBundle(msgspec.Struct, frozen=True):
     """A new P-256 API key: its compressed public key in lower-case hex, and the base58check text that only the
-    client opens."""
+    client can open."""
 
     public_key: str
     bundle: str
 
 
 class AuthProxyKey(msgspec.Struct, frozen=True):
-    """An API key of an authentication proxy: its private half, sealed; its public key, compressed P-256 in hex."""
+    """An API key of an authentication proxy: its sealed private half, and its compressed P-256 public key in
+    hex."""
 
     sealed: Sealed
     public_key: str
 
 
 class ClientMessage(msgspec.Struct, frozen=True):
-    """What a client sealed to an import target: `encapped` is a point of 65 bytes."""
+    """What a client encrypted to the public key of a target. `encapped` is a P-256 point of 65 bytes."""
 
     encapped: KeyBytes
     ciphertext: Message
 
 
 class NewImportTarget(msgspec.Struct, frozen=True):
-    """A target's private half, sealed, and the signed text that tells its user the public one."""
+    """The sealed private half of an import target, and the signed text that gives its user the public half."""
 
     sealed: Sealed
     import_bundle: str
 
 
 class ImportedWallet(msgspec.Struct, frozen=True):
-    """`target_id`: the target whose key opened the message. It must open no other."""
+    """`target_id`: the target whose key opened the message. The target must not be used again."""
 
     target_id: str
     wallet: NewWallet
 
 
 class ImportedPrivateKey(msgspec.Struct, frozen=True):
-    """As ImportedWallet."""
+    """`target_id`: see ImportedWallet."""
 
     target_id: str
     private_key: NewPrivateKey
 
 
 class NewOtpTarget(msgspec.Struct, frozen=True):
-    """The key that an attempt at a one-time code is encrypted to: its private half, sealed, and a signed text."""
+    """The key that attempts at a one-time code are encrypted to: its sealed private half, and the signed text
+    that gives the client the public half."""
 
     sealed: Sealed
     bundle: str
 
 
 class OtpAttempt(msgspec.Struct, frozen=True):
-    """What a client encrypted: the code as it was typed, and the key that the verification token shall name."""
+    """What a client encrypted: the code that the user typed, and the public key for the verification token."""
 
     code: Annotated[str, Meta(max_length=64)]
     public_key: Annotated[str, Meta(max_length=130)]
@@ -232,7 +245,7 @@ class OtpAttempt(msgspec.Struct, frozen=True):
 class Signer(Protocol):
     """The only access to plaintext key material. Nothing that it returns is secret.
 
-    Raises InvalidRequest for a path, mnemonic length or combination of curve and address format that cannot be.
+    Raises InvalidRequest for an invalid path, mnemonic length, or combination of curve and address format.
     """
 
     async def new_data_key(self, organization_id: Id) -> Sealed:
@@ -260,7 +273,7 @@ class Signer(Protocol):
         sealed_mnemonic: Sealed,
         accounts: Many[AccountRequest],
     ) -> tuple[DerivedAccount, ...]:
-        """More accounts of a wallet that exists, in the order of the requests."""
+        """Derive accounts of an existing wallet, in the order of the requests."""
         ...
 
     async def create_private_key(
@@ -272,7 +285,7 @@ class Signer(Protocol):
         curve: Curve,
         address_formats: Few[AddressFormat],
     ) -> NewPrivateKey:
-        """Make a private key of `curve`, write its addresses, seal it."""
+        """Make a private key of `curve`, compute its addresses, seal it."""
         ...
 
     async def sign(
@@ -286,12 +299,12 @@ class Signer(Protocol):
     ) -> tuple[Signature, ...]:
         """One signature per message, in their order. ECDSA is deterministic (RFC 6979), with s in the lower half.
 
-        Raises InvalidRequest for a scheme that the key's curve does not have, or a digest of another length.
+        Raises InvalidRequest for a scheme that the key's curve does not have, or a digest of the wrong length.
         """
         ...
 
     async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
-        """The public halves of the installation's keys, which clients have to be told."""
+        """The public halves of the installation's keys, which clients are configured with."""
         ...
 
     async def sign_session_token(self, claims: SessionClaims) -> str:
@@ -299,7 +312,7 @@ class Signer(Protocol):
         ...
 
     async def sign_verification_token(self, token: VerificationToken) -> str:
-        """The JWT that states what the token does."""
+        """The JWT of this verification token."""
         ...
 
     async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
@@ -320,8 +333,8 @@ class Signer(Protocol):
         bearer_token: Annotated[bytes, Meta(max_length=16_384)] | None,
         target: KeyBytes | None,
     ) -> str:
-        """An ID token about a person of an OAuth 2.0 provider, with the bearer token encrypted to `target` if both
-        are given (65 bytes, a P-256 point)."""
+        """An ID token for a person of an OAuth 2.0 provider. If both are given, it holds the bearer token
+        encrypted to `target` (65 bytes, a P-256 point)."""
         ...
 
     async def new_auth_proxy_key(self, *, organization_id: Id, data_key: Sealed, proxy_id: Id) -> AuthProxyKey:
@@ -331,23 +344,23 @@ class Signer(Protocol):
     async def sign_auth_proxy_request(
         self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: Message
     ) -> bytes:
-        """The signature (ECDSA over SHA-256, DER) of that key over the body of a request."""
+        """The signature (ECDSA over SHA-256, DER) of an authentication proxy's key over the body of a request."""
         ...
 
     async def new_otp_target(self, *, organization_id: Id, data_key: Sealed, otp_id: Id) -> NewOtpTarget:
-        """Make a fresh key that attempts at this one-time code are encrypted to."""
+        """Make a new key for the encryption of attempts at this one-time code."""
         ...
 
     async def open_otp_attempt(
         self, *, organization_id: Id, data_key: Sealed, otp_id: Id, sealed: Sealed, message: ClientMessage
     ) -> OtpAttempt:
-        """What is in an attempt. Raises InvalidRequest if it does not open with the key that `sealed` holds."""
+        """Open an attempt with the key in `sealed`. Raises InvalidRequest if it does not open."""
         ...
 
     async def code_digest(
         self, *, organization_id: Id, data_key: Sealed, otp_id: Id, code: Annotated[str, Meta(max_length=64)]
     ) -> bytes:
-        """32 bytes to store in place of a one-time code: without the data key no code can be tried against them."""
+        """32 bytes to store in place of a one-time code. Without the data key, nobody can search for the code."""
         ...
 
     async def seal_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: Message) -> Sealed:
@@ -355,17 +368,17 @@ class Signer(Protocol):
         ...
 
     async def open_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, sealed: Sealed) -> bytes:
-        """The text of a message that `seal_message` sealed; nothing else opens here."""
+        """Open a message that `seal_message` sealed. No other ciphertext opens."""
         ...
 
     async def bundle_signer(self) -> BundleSigner:
-        """Whose signature clients have to expect on bundles."""
+        """The key whose signature clients expect on bundles."""
         ...
 
     async def new_import_target(
         self, *, organization_id: Id, data_key: Sealed, target_id: Id, kind: ImportKind, user_id: Id
     ) -> NewImportTarget:
-        """Make a fresh key for one import of this kind by this user."""
+        """Make a new key for one import of this kind by this user."""
         ...
 
     async def import_wallet(
@@ -378,9 +391,11 @@ class Signer(Protocol):
         wallet_id: Id,
         accounts: Many[AccountRequest],
     ) -> ImportedWallet:
-        """Make a wallet of the mnemonic in the message, which one of the targets opens; the first is tried first.
+        """Make a wallet of the mnemonic in the message. The targets are tried in their order until one opens the
+        message.
 
-        Raises InvalidRequest with `failed to decrypt bundle` if none does, `invalid mnemonic` if that is inside.
+        Raises InvalidRequest: `failed to decrypt bundle` if no target opens it, `invalid mnemonic` if the message
+        holds no valid mnemonic.
         """
         ...
 
@@ -395,9 +410,9 @@ class Signer(Protocol):
         curve: Curve,
         address_formats: Few[AddressFormat],
     ) -> ImportedPrivateKey:
-        """Keep the private key in the message, as `import_wallet` does.
+        """Seal the private key in the message. The targets are tried as in `import_wallet`.
 
-        Raises InvalidRequest with `invalid private key` if no key of this curve is inside.
+        Raises InvalidRequest with `invalid private key` if the message holds no key of this curve.
         """
         ...
 
@@ -411,11 +426,12 @@ class Signer(Protocol):
         language: MnemonicLanguage,
         target: KeyBytes,
     ) -> str:
-        """The wallet's mnemonic in a signed bundle that only the P-256 key `target` (65 bytes, a point) opens."""
+        """The wallet's mnemonic in a signed bundle that only the holder of the P-256 key `target` (65 bytes, a
+        point) can open."""
         ...
 
     async def export_key(self, *, organization_id: Id, data_key: Sealed, key: SigningKey, target: KeyBytes) -> str:
-        """The 32 bytes of a key, likewise."""
+        """The 32 bytes of a key, in a bundle as in `export_wallet`."""
         ...
 
     async def prove(self, payloads: Many[Text]) -> tuple[AppProof, ...]:

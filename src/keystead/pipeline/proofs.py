@@ -1,7 +1,7 @@
-"""What app proofs state: that policies allowed an activity, and that an address was derived.
+"""The statements of app proofs: that policies allowed an activity, and that an address was derived.
 
-Here: the JSON texts, whose exact bytes the proof key signs. Not here: the key and the signature (`signer`).
-A proof shows which server answered; it says nothing of the hardware the server runs on.
+Here: the JSON texts; the proof key signs their exact bytes. Not here: the key and the signature (`signer`). A
+proof shows which server answered. It does not attest the hardware of the server.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from keystead.pipeline.activity import Activity
 def proof_payloads(
     activity: Activity, organization: Organization, derived: Sequence[WalletAccount], now_ms: int
 ) -> list[str]:
-    """What to prove of an executed activity: that it was allowed, then each derived address.
+    """The statements about an executed activity: that it was allowed, then each derived address.
 
-    The decision's context is digested over the activity's id, type and fingerprint, the organization's data over
-    its id and version: both can be computed again from the record.
+    The digest of the decision's context covers the activity's id, type and fingerprint. The digest of the
+    organization's data covers its id and version. Both can be computed again from the record.
     """
     version = organization.version
     outcome = policy_outcome_payload(
@@ -54,7 +54,8 @@ def proof_payloads(
 def address_derivation_payload(
     *, timestamp_ms: int, organization_id: str, wallet_id: str, derivation_path: str, address: str
 ) -> str:
-    """This wallet has this address at this path, as it was asked for. Time in milliseconds since the epoch."""
+    """This wallet has this address at this path, in the requested spelling. Time in milliseconds since the
+    epoch."""
     return _payload(
         "APP_PROOF_TYPE_ADDRESS_DERIVATION",
         timestamp_ms,
@@ -80,8 +81,8 @@ def policy_outcome_payload(
 ) -> str:
     """What the policies decided (`outcome`, e.g. OUTCOME_ALLOW), on which data, and who approved.
 
-    Digests are hex. Of `votes` the approving ones are stated, in their order, with what their users signed. Time in
-    milliseconds since the epoch.
+    Digests are hex. The payload states the approvals among `votes`, in their order, with what the users signed.
+    Time in milliseconds since the epoch.
     """
     return _payload(
         "APP_PROOF_TYPE_POLICY_OUTCOME",

@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest
 
 
 class Event(Enum):
-    """The outcome of a decision: after the submission, and after each vote."""
+    """What happened to an activity at its submission, and at each vote."""
 
     EXECUTED = "allowed, and the execution succeeded"
     FAILED = "allowed, and the execution was refused"
@@ -40,10 +40,10 @@ TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
     (status, event): after
     for status in _OPEN
     for event, after in _AFTER.items()
-    # A submission is not a vote against itself, and one that fails at once is refused without becoming an activity.
+    # A submission does not reject itself. If its execution fails at once, it is refused and becomes no activity.
     if not (status is ActivityStatus.CREATED and event in (Event.REJECTED, Event.FAILED))
 }
-"""From a status by an event to the next status. CREATED stands for a submission that is being decided."""
+"""The next status by status and event. CREATED stands for a submission that is being decided."""
 
 
 def after(status: ActivityStatus, event: Event) -> ActivityStatus:

@@ -1,8 +1,8 @@
-"""What the pipeline and the operations need of a store. `storage` implements it, once for each database.
+"""What the pipeline and the operations need of a store. `storage` implements it for each database.
 
-A commit is written whole or not at all, and survives a crash once it was reported. It is written only if the
-organization still has the version that the commit was decided on. Commits of one organization take effect in the
-order in which they were handed in. A read sees every commit that any process reported before the read began.
+A commit is written completely or not at all. After it was reported, it survives a crash. It is written only if
+the organization still has the version that the commit was decided on. Commits of one organization take effect in
+the order in which they were handed in. A read sees every commit that any process reported before the read began.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from keystead.pipeline.context import ContextReads
 
 
 class Page(msgspec.Struct, frozen=True):
-    """At most `limit` items of a list, beyond `after` or ahead of `before` (ids, exclusive, not both)."""
+    """At most `limit` items of a list, those that follow the id `after` or precede the id `before` (not both)."""
 
     limit: int
     before: str | None = None
@@ -34,10 +34,11 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit writes of an organization, which is `after` then: its next version, or a new organization.
+    """What a commit writes of an organization. `after` is the organization afterwards: its next version, or a new
+    one.
 
-    `lookups_added` lead to the organization from now on, `lookups_removed` no longer. `shares_credentials`: the
-    public keys and credential ids among them may be those of other sub-organizations of the same parent.
+    `lookups_added` find the organization from now on, `lookups_removed` no longer do. `shares_credentials`: other
+    sub-organizations of the same parent may have the public keys and credential ids among them.
     """
 
     after: Organization
@@ -49,13 +50,13 @@ class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes durable together: an activity, what it changed, the organization it made, the evaluations.
+    """What becomes durable together: an activity, its changes, the organization that it created, the evaluations.
 
-    `decided_on` is the version of the organization that all of it was decided on: the commit succeeds only while
-    that is the newest. An activity of revision 0 is new; a later one replaces the revision before it, and only
-    that. Its votes are stored by user: a later vote of a user replaces the earlier one. `authorized_by`: the
-    organization whose policies decided, where that is another one, and its version, which must be the newest, too.
-    `rows` belong to the organization; each succeeds only while the revision before it is what is stored.
+    `decided_on` is the version of the organization that everything was decided on. The commit succeeds only while
+    that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
+    before it. Votes are stored by user: a later vote of a user replaces the earlier one. `authorized_by`: if the
+    policies of another organization decided, its id and version; this version must be the newest, too. `rows`
+    belong to the organization; each row succeeds only while its previous revision is stored.
     """
 
     organization_id: str
@@ -70,16 +71,15 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 class CommitOutcome(Enum):
     COMMITTED = "committed"
-    CONFLICT = "the organization, the activity or a row is no longer what the commit began from"
-    DUPLICATE = "an activity of this fingerprint is already there"
+    CONFLICT = "the organization, the activity or a row has changed since the commit was decided on"
+    DUPLICATE = "an activity of this fingerprint is on record"
     CREDENTIAL_HELD = "another sub-organization of the same parent has registered a credential of the commit"
 
 
 class OrganizationLock(Protocol):
     """An organization that no other process changes until the lock is released.
 
-    The lock ends by itself after a time limit, so that a process that stands still does not keep the others
-    waiting.
+    The lock ends after a time limit, so that a process that hangs does not block the others.
     """
 
     @property
@@ -91,12 +91,13 @@ class OrganizationLock(Protocol):
     def is_released(self) -> bool: ...
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        """As `Store.commit`, but written when the lock is released, together with the others under this lock. After
-        that, a commit like any other."""
+        """Like `Store.commit`, but the commit is written when the lock is released, together with the others
+        under this lock. After the release it is the same as `Store.commit`."""
         ...
 
     def release(self) -> None:
-        """Write what was committed under the lock, in one transaction, and unlock. Returns before that is done."""
+        """Start to write what was committed under the lock, in one transaction, and to unlock. Returns at
+        once."""
         ...
 
 
@@ -104,15 +105,15 @@ class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
-        """Hand in a commit; the future tells its outcome once it is durable. Unavailable: sending the same
-        request again is safe, whether or not the commit was kept."""
+        """Hand in a commit. The future has its outcome when the commit is durable. After Unavailable the commit
+        may or may not be stored; the caller may safely send the same request again."""
         ...
 
     async def lock(self, organization_id: str) -> OrganizationLock:
-        """Lock an organization, for those who keep losing races for it to another process.
+        """Lock an organization, after commits lost races for it to another process.
 
-        Processes get the lock in about the order in which they ask. On SQLite, where one process serves, nothing is
-        locked. The caller must release it.
+        Processes get the lock in about the order in which they ask. On SQLite, with its single process, nothing
+        is locked. The caller must release the lock.
         """
         ...
 
@@ -145,17 +146,18 @@ class Store(ContextReads, Protocol):
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        """The oldest account that this address names and of this normalized path. None, not of both: any."""
+        """The oldest account with this address and this normalized path. Either may be None, which means any."""
         ...
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
-        """What the rules said, vote by vote, in order; of a denied submission too."""
+        """The evaluations of an activity, in order: one for its submission and one for each vote. A denied
+        submission has one, too."""
         ...
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
     ) -> list[EmailEvent]:
-        """What became of e-mails to this address, newest first; "" is any type."""
+        """The events of e-mails to this address, newest first. The type "" means any."""
         ...
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
@@ -165,6 +167,6 @@ class Store(ContextReads, Protocol):
     async def suborganizations(
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
-        """Ids of the parent's sub-organizations, or of those found by a value, in order of creation; an address in
-        any spelling. None if the page's cursor is not of this list."""
+        """Ids of the parent's sub-organizations, in order of creation; with `found_by`, of those with this value.
+        An address may have any spelling. None if the page's cursor is not of this list."""
         ...

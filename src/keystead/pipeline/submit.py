@@ -1,6 +1,6 @@
-"""A new submission: load context, authorize, execute; and what is to be committed for it.
+"""The decision on a new submission: load context, authorize, execute, build the commit.
 
-Not here: its place in the queue and the commit itself (`lifecycle`), the steps.
+Not here: the queue and the write (`lifecycle`), the steps themselves.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import PermissionDenied
-from keystead.api.records import User, Wire
+from keystead.api.records import Evaluation, Status, User, Wire
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal
 from keystead.pipeline import authorization
@@ -20,6 +20,7 @@ from keystead.pipeline.commit import Decided, commit_of, vote_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
 from keystead.pipeline.requests import Submission
+from keystead.pipeline.states import Event
 from keystead.pipeline.store import Commit
 from keystead.policies.authorize import Verdict, recorded
 from keystead.policies.denial import denied
@@ -36,9 +37,9 @@ async def decide_submission(
 ) -> Decided:
     """What to commit for a new submission, decided on this version of the organization.
 
-    A denied submission leaves its evaluation. `authority`: the organization of the caller, whose policies decide;
-    the parent, where its user submits to a sub-organization. `computed`: by an earlier attempt at it. Raises
-    ServiceError if refused with nothing to commit.
+    For a denied submission, only its evaluation is committed. `authority`: the caller's organization, whose
+    policies decide. It is the parent if a user of the parent submits to a sub-organization. `computed`: the
+    outcome of an earlier attempt. Raises ServiceError for a refusal with nothing to commit.
     """
     case = await case_of_submission(submission, caller, organization, authority, environment, now_ms)
     decision = authorization.authorize_activity(case, authority, environment.rules.authorization)
@@ -55,7 +56,8 @@ async def decide_submission(
         recorded(decision, authenticators_needed=lacks_proofs),
         now_ms,
     )
-    if decision.verdict in DENIALS:
+    chosen = environment.chosen_status(case.activity_type, submission.fingerprint)
+    if chosen is None and decision.verdict in DENIALS:
         commit = Commit(
             organization_id=organization.id,
             decided_on=organization.version,
@@ -64,10 +66,10 @@ async def decide_submission(
             evaluations=(evaluation,),
         )
         return Decided(commit, refusal=denied(decision, case.activity_type, activity_id))
-    if is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
+    if chosen is None and is_by_parent and (decision.verdict is not Verdict.ALLOW or lacks_proofs):
         raise PermissionDenied(
-            f"{case.activity_type} by a user of the parent organization waits for nobody's approval or proof: a "
-            "policy of the parent must allow it to this user alone"
+            f"{case.activity_type} by a user of the parent organization cannot wait for approvals or proofs; write "
+            "a policy of the parent that allows it with this user's approval alone"
         )
     activity = Activity(
         id=activity_id,
@@ -87,7 +89,9 @@ async def decide_submission(
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
-    event = event_decided(decision, lacks_proofs=lacks_proofs)
+    if chosen is not None and chosen is not ActivityStatus.COMPLETED:
+        return _in_chosen_status(activity, chosen, organization, evaluation)
+    event = event_decided(decision, lacks_proofs=lacks_proofs) if chosen is None else Event.EXECUTED
     executed = await execute(event, activity, case, organization, environment, computed)
     if is_by_parent and executed.outcome is not None:
         await _check_no_mfa_is_avoided(executed.outcome, case, organization, environment)
@@ -97,12 +101,31 @@ async def decide_submission(
     return replace(decided, commit=replace(decided.commit, authorized_by=authorized_by))
 
 
+def _in_chosen_status(
+    activity: Activity, chosen: ActivityStatus, organization: Organization, evaluation: Evaluation
+) -> Decided:
+    """The activity in a status that a developer chose. It is not executed: an approval may still do that."""
+    failure = (
+        Status(code=13, message="a developer chose that this activity fails")
+        if chosen is ActivityStatus.FAILED
+        else None
+    )
+    activity = replace(activity, status=chosen, failure=failure)
+    commit = Commit(
+        organization_id=organization.id,
+        decided_on=organization.version,
+        activity=activity,
+        evaluations=(evaluation,),
+    )
+    return Decided(commit, activity)
+
+
 async def _check_no_mfa_is_avoided(
     outcome: Outcome[Wire], case: Case, organization: Organization, environment: Environment
 ) -> None:
-    """Raise PermissionDenied if an MFA policy of a user whom the outcome changes applies to the activity.
+    """Raise PermissionDenied if the outcome changes a user to whom an MFA policy for this activity applies.
 
-    The parent's user cannot give that user's proofs, and a session would be one without them.
+    The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
     """
     changed = [change.record for change in outcome.changes if isinstance(change, Put)]
     users = [organization.users[one.user_id] for one in changed if isinstance(one, User)]

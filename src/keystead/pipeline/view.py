@@ -1,6 +1,6 @@
-"""An activity as one caller sees it: its intent read back from the request, and what the caller may still do.
+"""An activity as one caller sees it: its intent, read again from the request, and whether the caller may vote.
 
-Here: from the record to the shape of the wire. Not here: the two forms of that shape (`api.rendering`).
+Here: from the activity on record to the record of the API. Not here: its two encoded forms (`api.rendering`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ def view(
     lacks_proofs: bool,
     submission: Submission | None = None,
 ) -> records.Activity:
-    """The activity for this user, who may vote on it or not, and whose approval may wait for further proofs.
+    """The activity as this user sees it.
 
-    `submission`: what the user has just sent; if it is this activity's request, that is not decoded once more.
+    `may_vote`: whether the user may vote on it. `lacks_proofs`: whether the user's approval waits for further
+    proofs. `submission`: what the user has just sent; if it is this activity's request, it is not decoded again.
     """
     operation = catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type

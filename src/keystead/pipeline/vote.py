@@ -1,6 +1,6 @@
-"""A vote on an activity that waits: load context, authorize, execute if that is now allowed; and what is committed.
+"""The decision on a vote: load context, authorize, execute if that is now allowed, build the commit.
 
-Not here: its place in the queue and the commit itself (`lifecycle`), the steps.
+Not here: the queue and the write (`lifecycle`), the steps themselves.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ async def decide_vote(
 ) -> Decided:
     """What to commit for a vote on the activity `on_record`, decided on this version of the organization.
 
-    `submission` is the vote. Nothing is committed for an approval that repeats an earlier one and changes nothing.
-    `computed`: by an earlier attempt at it. Raises ServiceError if refused.
+    `submission` is the vote. An approval that repeats an earlier one and changes nothing commits nothing.
+    `computed`: the outcome of an earlier attempt. Raises ServiceError if the vote is refused.
     """
     selection, user_id = submission.operation.vote, caller.user.user_id
     settings = environment.rules.authorization
@@ -58,7 +58,7 @@ async def decide_vote(
         if limited.rule is Rule.SESSION_SCOPE:
             raise denied(limited, submission.version.activity_type, activity.id)
     decision_before = authorization.authorize_activity(case, organization, settings)
-    await asyncio.sleep(0)  # Costly policies are evaluated three times: other requests run in between.
+    await asyncio.sleep(0)  # Expensive policies are evaluated three times; other requests run in between.
     if not authorization.may_approve(case, organization, user_id, settings):
         raise denied(decision_before, submission.version.activity_type, activity.id)
     await asyncio.sleep(0)
@@ -66,7 +66,7 @@ async def decide_vote(
     mine = [one for one in counted if one.user_id == user_id]
     repeats = selection is VoteSelection.APPROVED and any(one.record_id == proof.record_id for one in mine)
     if selection is VoteSelection.APPROVED and mine:
-        # A further credential proves another method; the user's vote is the one already there.
+        # Another credential proves another method. The user's vote stays the first one.
         vote = next(one for one in activity.votes if one.user_id == user_id)
     others = tuple(one for one in activity.votes if one.user_id != user_id)
     activity = replace(
@@ -81,7 +81,7 @@ async def decide_vote(
     else:
         case = case if repeats else replace(case, proofs=(*counted, proof))
         decision = authorization.authorize_activity(case, organization, settings)
-        # A policy may deny because of who approves: then it denies this approval, and others may follow.
+        # A policy may deny because of who approves. Then only this approval is denied; others may follow.
         denies_this = user_id == case.submitter_id or decision_before.verdict not in DENIALS
         if decision.verdict in DENIALS and denies_this:
             raise denied(decision, submission.version.activity_type, activity.id)
@@ -96,5 +96,5 @@ async def decide_vote(
     executed = await execute(event, activity, case, organization, environment, computed)
     decided = await commit_of(activity, executed, case, organization, evaluation, environment)
     if user_id != activity.submitter_id and decided.commit is not None:
-        decided = replace(decided, activity=decided.commit.activity)  # without a secret that is the submitter's
+        decided = replace(decided, activity=decided.commit.activity)  # no secret for other voters
     return decided

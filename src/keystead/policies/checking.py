@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, assert_never
 
+from keystead.api.spelling import did_you_mean
+from keystead.policies.hints import quoted
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import (
     Comparison,
@@ -153,9 +155,9 @@ class _Checker:
         for clause, others in KEYWORDS.items():
             if node.name in others:
                 _refuse(f"{node.name} is known to {clause} expressions only", node.at)
-        _refuse(
-            f"field does not exist: {node.name}: a {self._clause} expression knows {', '.join(keywords)}", node.at
-        )
+        near = quoted(node.name) or did_you_mean(node.name, (*variables, *keywords))
+        known = f": a {self._clause} expression knows {', '.join(keywords)}"
+        _refuse(f"field does not exist: {node.name}{near or known}", node.at)
 
     def _field(self, node: Field, variables: Mapping[str, Type]) -> Type:
         of = self._type(node.of, variables)
@@ -165,7 +167,8 @@ class _Checker:
             return of.fields[node.name]
         if isinstance(of, MapOf):
             _refuse(f"{spelled(node.of)} is a map: its values are written ['{node.name}']", node.at)
-        _refuse(f"field does not exist: {spelled(node)}", node.at)
+        fields = of.fields if isinstance(of, StructOf) else ()
+        _refuse(f"field does not exist: {spelled(node)}{did_you_mean(node.name, fields)}", node.at)
 
     def _index(self, node: Index, variables: Mapping[str, Type]) -> Type:
         of = self._type(node.of, variables)

@@ -14,6 +14,8 @@ Not here: whether the names exist and the types fit (`checking`).
 
 from __future__ import annotations
 
+from keystead.api.spelling import did_you_mean
+from keystead.policies.hints import hint
 from keystead.policies.syntax import (
     Comparison,
     Contains,
@@ -43,6 +45,7 @@ _INT_DIGITS_MAX = 1_000
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _WITH_PREDICATE = frozenset({"all", "any", "filter"})
+_LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
 _FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
 
 
@@ -79,6 +82,7 @@ class _Parser:
     def __init__(self, tokens: list[Token]) -> None:
         self._rest = iter(tokens)
         self._token = next(self._rest)
+        self._before: tuple[Token | None, Token | None] = (None, None)
         self._depth = 0
 
     def whole(self) -> Node:
@@ -88,7 +92,8 @@ class _Parser:
         return tree
 
     def _without(self, expected: str) -> ExpressionRefused:
-        return ExpressionRefused(f"expected {expected}, found {self._token}", self._token.at)
+        instead = hint(self._before, self._token)
+        return ExpressionRefused(f"expected {expected}, found {self._token}{instead}", self._token.at)
 
     def _sees(self, sign: str) -> bool:
         # The text of a sign or word of the grammar is never that of a name, number or string.
@@ -96,6 +101,7 @@ class _Parser:
 
     def _take(self) -> Token:
         token = self._token
+        self._before = (self._before[1], token)
         self._token = next(self._rest, token)
         return token
 
@@ -189,9 +195,8 @@ class _Parser:
                 self._require(")")
             return Count(name.at, of)
         if self._sees("("):
-            raise ExpressionRefused(
-                f"function does not exist: {name.text}: expected all, any, filter, contains or count", name.at
-            )
+            near = did_you_mean(name.text, _LIST_FUNCTIONS) or f": expected {', '.join(_LIST_FUNCTIONS)}"
+            raise ExpressionRefused(f"function does not exist: {name.text}{near}", name.at)
         return Field(name.at, of, name.text)
 
     def _primary(self) -> Node:
@@ -234,9 +239,9 @@ class _Parser:
 
     def _function(self, name: Token) -> Node:
         if name.text not in _FUNCTIONS:
-            raise ExpressionRefused(
-                f"function does not exist: {name.text}: there are Timestamp and CronSpan", name.at
-            )
+            near = hint((None, None), name) or did_you_mean(name.text, _FUNCTIONS)
+            near = near or ": there are Timestamp and CronSpan"
+            raise ExpressionRefused(f"function does not exist: {name.text}{near}", name.at)
         arguments: list[Literal] = []
         for number in range(_FUNCTIONS[name.text]):
             if number:

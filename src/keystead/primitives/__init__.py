@@ -1,5 +1,6 @@
-"""Cryptographic functions that neither the standard library nor `cryptography` has: one module for each library.
+"""Cryptographic functions that neither the standard library nor `cryptography` has, one module for each library;
+and a bounded cache.
 
-Here: Keccak-256, RIPEMD-160, the curve secp256k1, recovery ids of P-256. Not here: what is hashed or signed, and
-which key signs it.
+Here: Keccak-256, RIPEMD-160, the curve secp256k1, recovery ids of P-256, `lru`. Not here: what is hashed, signed or
+cached, and which key signs.
 """

@@ -1,4 +1,4 @@
-"""Keccak-256, as Ethereum uses it: SHA-3 before its padding was changed. Pure.
+"""Keccak-256, the hash of Ethereum: SHA-3 with its first padding. Pure.
 
 Here: the one import of `tiny_keccak`. Not here: what is hashed.
 """

@@ -1,7 +1,7 @@
-"""Which of two points a P-256 signature was made with, found from public values alone.
+"""The recovery id of a P-256 signature: which of two points it was made with, computed from public values.
 
-Here: the recovery id of ECDSA. Curve arithmetic is left to OpenSSL's verification. Nothing here is secret, so
-nothing needs constant time. Not here: signing (`keys`).
+Curve arithmetic is done by OpenSSL's verification. No value here is secret, so constant time is not needed. Not
+here: signing (`keys`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ECDSA: Final = ec.ECDSA(Prehashed(hashes.SHA256()))
 def recovery_id(public_key: ec.EllipticCurvePublicKey, digest: bytes, r: int, s: int) -> int:
     """The parity of y of the nonce point R (SEC 1, section 4.1.6): 0 or 1, for a signature that verifies.
 
-    `digest`: 32 bytes. Raises ValueError if no point has the x coordinate r. So it does for a nonce point whose x
+    `digest`: 32 bytes. Raises ValueError if no point has the x coordinate r. This includes a nonce point whose x
     is not below the order (a chance of 2^-128), which the recovery ids 0 and 1 cannot express.
 
-    The signature says s*R = e*G + r*Q. So for any c, the point T = Q + c*G is (s/r)*R + (c - e/r)*G. Whether the R
-    of even y fulfils this is what verifying a signature under the public key R asks: one whose r is the x of T.
+    The signature means s*R = e*G + r*Q. Therefore, for any c, the point T = Q + c*G equals (s/r)*R + (c - e/r)*G.
+    To test this equation for the R of even y, verify a signature under the public key R whose r is the x of T.
     """
     even = ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, b"\2" + r.to_bytes(32))
     c, x = _offset_point(public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
@@ -45,8 +45,7 @@ def recovery_id(public_key: ec.EllipticCurvePublicKey, digest: bytes, r: int, s:
 def _offset_point(public_key: bytes) -> tuple[int, int]:
     """A small c, and the x of Q + c*G modulo the order. `public_key`: the 65 bytes of Q.
 
-    c is 1, or 2 where Q + G is the point at infinity. With c = 0, both R would fulfil the equation for the digest
-    0.
+    c is 1, or 2 if Q + G is the point at infinity. With c = 0, both R would satisfy the equation for the digest 0.
     """
     x, y = int.from_bytes(public_key[1:33]), int.from_bytes(public_key[33:])
     base = ec.derive_private_key(1, _CURVE).public_key().public_numbers()

@@ -1,8 +1,8 @@
-"""RIPEMD-160, as Bitcoin uses it. Pure.
+"""RIPEMD-160, a hash of Bitcoin. Pure.
 
-OpenSSL keeps this function among its legacy algorithms, which an installation may leave out, so `hashlib` cannot be
-relied on. Written after Dobbertin, Bosselaers, Preneel: RIPEMD-160, a strengthened version of RIPEMD (1996).
-It takes about 60 µs for each 64 bytes: callers hash public keys and short scripts.
+OpenSSL has this function among its legacy algorithms, which an installation may lack, so `hashlib` may not have
+it. Implemented from Dobbertin, Bosselaers, Preneel: RIPEMD-160, a strengthened version of RIPEMD (1996). It takes
+about 60 µs for each 64 bytes; callers hash public keys and short scripts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The curve secp256k1, by the C library libsecp256k1: keys, ECDSA, Schnorr signatures (BIP-340).
+"""The curve secp256k1, with the C library libsecp256k1: keys, ECDSA, Schnorr signatures (BIP-340).
 
-Here: the one import of `btclib_libsecp256k1`, which brings the compiled library, and typed functions over those of
-the library that are used. Not here: which keys sign, and that each signature is verified (`keys.signatures`).
+Here: the one import of `btclib_libsecp256k1`, which contains the compiled library, and typed functions for its
+functions. Not here: which keys sign, and the verification of each new signature (`keys.signatures`).
 
 Public keys are SEC 1: 33 bytes, or 65 with both coordinates. Private keys, digests and scalars are 32 bytes, big
-endian. Pure: the parsed public keys that are kept are a function of their bytes.
+endian. Pure: the cached parsed public keys are a function of their bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ORDER: Final = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_
 """The order of the group (SEC 2): private keys are 1 to ORDER - 1."""
 
 PUBLIC_KEYS_KEPT: Final = 4_096
-"""Public keys that were used last, parsed: parsing one takes a square root."""
+"""Most cached parsed public keys: to parse one takes a square root."""
 
 # The flags of secp256k1_ec_pubkey_serialize, from secp256k1.h.
 _COMPRESSED: Final = 0x102
@@ -29,7 +29,7 @@ _UNCOMPRESSED: Final = 0x002
 
 
 def public_key(private_key: bytes) -> bytes:
-    """The 33 bytes of the public key. Raises ValueError for what is not a private key."""
+    """The 33 bytes of the public key. Raises ValueError for bytes that are not a private key."""
     point = ffi.new("secp256k1_pubkey *")
     if not lib.secp256k1_ec_pubkey_create(ctx, point, _scalar(private_key)):
         raise _not_a_private_key()
@@ -51,7 +51,7 @@ def add_scalar(public_key: bytes, scalar: bytes) -> bytes:
 
     Raises ValueError for bytes that are not a point, a scalar that is not below ORDER, and a sum without a point.
     """
-    # The library changes the key in place: not the one that is kept.
+    # The library changes the key in place, so it gets a copy of the cached one.
     point = ffi.new("secp256k1_pubkey *", _parsed(public_key)[0])
     if not lib.secp256k1_ec_pubkey_tweak_add(ctx, point, _scalar(scalar)):
         raise ValueError("the scalar is not below the order of the group, or the sum is the point at infinity")
@@ -61,7 +61,7 @@ def add_scalar(public_key: bytes, scalar: bytes) -> bytes:
 def sign_recoverable(private_key: bytes, digest: bytes) -> tuple[bytes, int]:
     """r and s, 32 bytes each, and the recovery id, 0 to 3. RFC 6979, s in the lower half. Does not verify.
 
-    Raises ValueError for a digest that is not 32 bytes and for what is not a private key.
+    Raises ValueError for a digest that is not 32 bytes and for bytes that are not a private key.
     """
     made = ffi.new("secp256k1_ecdsa_recoverable_signature *")
     if not lib.secp256k1_ecdsa_sign_recoverable(
@@ -87,7 +87,8 @@ def verifies(public_key: bytes, signature: bytes, digest: bytes) -> bool:
 
 
 def sign_schnorr(private_key: bytes, digest: bytes, randomness: bytes) -> bytes:
-    """The 64 bytes of BIP-340, with 32 bytes of randomness. Does not verify. Raises as `sign_recoverable`."""
+    """The 64 bytes of BIP-340, with 32 bytes of randomness. Does not verify. Raises the errors of
+    `sign_recoverable`."""
     pair, made = ffi.new("secp256k1_keypair *"), ffi.new("unsigned char[64]")
     if not (
         lib.secp256k1_keypair_create(ctx, pair, _scalar(private_key))
@@ -109,7 +110,7 @@ def verifies_schnorr(x_only: bytes, signature: bytes, digest: bytes) -> bool:
 
 
 def _scalar(octets: bytes) -> bytes:
-    if len(octets) != SCALAR_BYTES:  # the library reads 32 bytes, however many there are
+    if len(octets) != SCALAR_BYTES:  # the library reads 32 bytes without a check
         raise ValueError(f"a private key, a digest and a scalar have 32 bytes each, not {len(octets)}")
     return octets
 

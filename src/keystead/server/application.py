@@ -1,4 +1,4 @@
-"""From a request to its answer: which operation, whose request, what it is answered, its line in the log.
+"""From a request to its answer and its log line.
 
 Here: routing, the form of the answer, one answer and one log line for every outcome. Not here: bytes of HTTP
 (`connection`, `request_parser`), authentication, the operations, opening and closing the parts (`service`).
@@ -38,8 +38,8 @@ from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
 from keystead.server.cors import CorsPolicy
-from keystead.server.development_outbox import PATH as DEVELOPMENT_OUTBOX
-from keystead.server.development_outbox import outbox_answer
+from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
+from keystead.server.development.outbox import outbox_answer
 from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
@@ -54,11 +54,11 @@ _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
 _CACHEABLE: Final = frozenset({"/installation-keys"})
 
 LARGE_ANSWER: Final = 200
-"""An answer of more records is rendered in a thread: the event loop goes on meanwhile."""
+"""An answer with more records than this is rendered in a thread, so that the event loop can run."""
 
 
 class Application:
-    """Answers requests. `service` may be not yet open: then only /healthz answers 200.
+    """Answers requests. While `service` is not open, only /healthz answers 200.
 
     `console_link`: what logs the console in without a credential, in a development server.
     """
@@ -86,7 +86,7 @@ class Application:
         }
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """The answer to a request, whatever comes of it. Raises nothing but CancelledError."""
+        """The answer to a request, for every outcome. Raises only CancelledError."""
         path = _one_slash(request.path)
         if self._console is not None and request.refusal is None and self._console.has(path):
             return self._console.answer(path, request)
@@ -99,7 +99,8 @@ class Application:
             path=path[:200],
         )
         origin = dict(request.headers).get(b"origin")
-        # An authentication proxy's configuration names its origins, and a preflight does not say which one it is.
+        # The configuration of an authentication proxy names its origins, but a preflight does not name the
+        # configuration.
         cors = CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
         headers: list[Header] = []
         close = is_logged = False
@@ -121,8 +122,10 @@ class Application:
                 self._readiness.forget()
             if isinstance(refused, RateLimited):
                 headers.append((b"retry-after", b"%d" % refused.retry_after_s))
-        except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer
-            logger.exception("a request failed by a defect of the server", extra={"request_id": line.request_id})
+        except Exception:  # noqa: BLE001 - the caller gets an answer after every error
+            logger.exception(
+                "a request failed because of a defect of the server", extra={"request_id": line.request_id}
+            )
             failure = Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
         headers += [
@@ -140,7 +143,7 @@ class Application:
         return HttpAnswer(line.status, headers, body, close)
 
     def _failed(self, request: HttpRequest, refused: ServiceError) -> bool:
-        """A request is refused whose sender is not known; whether it is logged."""
+        """Count a refused request whose sender is not known. Returns whether to log it."""
         if refused.http_status >= 500:  # the server's failure
             return True
         return self._failures.count(request.limit_key, time.monotonic())
@@ -198,7 +201,7 @@ class Application:
     async def _submitted(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> tuple[Activity, Submission, Reading]:
-        """The activity that a stamped body made or voted on, what was read of the body, what its sender may see."""
+        """The activity that a stamped body made or voted on, the decoded body, and what its sender may read."""
         service = self._service
         async with self._large_requests.turn(body):
             proven = await prove(stamps, body, operation, service.verifiers)
@@ -243,7 +246,7 @@ class Application:
         return await page()
 
     def _form(self, request: HttpRequest) -> Form:
-        """The form that the caller reads, by the headers that published clients send."""
+        """The form that the caller reads, recognized by the headers that published clients send."""
         if self._forced_form is not None:
             return self._forced_form
         headers = dict(request.headers)
@@ -252,12 +255,12 @@ class Application:
 
 
 def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
-    """The stamp headers. Raises InvalidRequest for one that is there twice."""
+    """The stamp headers. Raises InvalidRequest if one is repeated."""
     stamps: dict[bytes, bytes] = {}
     for name, value in request.headers:
         if name in STAMP_HEADERS:
             if name in stamps:
-                raise InvalidRequest("a request carries exactly one stamp header, this one has the same one twice")
+                raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
             stamps[name] = value
     return stamps
 
@@ -276,7 +279,7 @@ async def _settled(value: Any) -> Any:
 
 
 def _one_slash(path: str) -> str:
-    """Clients that join a base address ending in / with a path send //public/…"""
+    """The path with single slashes. Clients that join a base address ending in / with a path send //public/…"""
     while "//" in path:
         path = path.replace("//", "/")
     return path

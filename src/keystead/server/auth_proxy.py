@@ -1,7 +1,7 @@
-"""The authentication proxy over HTTP: requests of browsers that hold no key, and what becomes of them.
+"""The authentication proxy over HTTP: it stamps the requests of browsers that have no key.
 
-Here: whose configuration a request names, who may call, the stamp that the signer makes. Not here: the endpoints
-(`operations.auth_proxy_endpoints`); what a stamped submission goes through (`application`).
+Here: the configuration that a request names, the check of its origin, the stamp. Not here: the endpoints
+(`operations.auth_proxy_endpoints`), the stamped submission (`application`).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ CONFIG_HEADER: Final = b"x-auth-proxy-config-id"
 _UUID = re.compile(UUID_PATTERN)
 
 Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine], Awaitable[Activity]]
-"""Carries out a stamped submission: its operation, its stamp header, its body, its line in the log."""
+"""Carries out a stamped submission: its operation, its stamp header, its body, its log line."""
 
 
 class AuthProxyEndpoints:
-    """Answers the paths below PREFIX. `submit` takes the stamped submissions that they become."""
+    """Answers the paths below PREFIX. `submit` carries out the stamped submissions."""
 
     def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests) -> None:
         self._service = service
@@ -77,7 +77,7 @@ class AuthProxyEndpoints:
         config_id = header.decode("ascii", "replace")
         store = self._service.store
         if _UUID.match(config_id):
-            # Organizations with a proxy have no parent; their look-ups are kept under the empty id.
+            # Organizations with a proxy have no parent; their look-ups have "" as the parent's id.
             for organization_id in await store.suborganizations_with("", LookupKind.AUTH_PROXY, config_id):
                 organization = await store.organization(organization_id)
                 proxy = organization.auth_proxies.get(config_id) if organization is not None else None
@@ -160,8 +160,8 @@ class _Call:
             if activity.failure is not None:
                 raise InvalidRequest(activity.failure.message)
             raise PermissionDenied(
-                f"activity {activity.id} waits for approvals: the policy of this authentication proxy must "
-                "allow it by itself"
+                f"activity {activity.id} waits for approvals; the policy of this authentication proxy must allow "
+                "it without further approvals"
             )
         result = next(iter(activity.result.values()), None)
         if result is None:
@@ -170,11 +170,11 @@ class _Call:
 
 
 def _check_origin(proxy: AuthProxy, origin: bytes | None) -> None:
-    """Raise PermissionDenied for a page of an origin that the configuration does not name. Browsers say of every
-    request that they make across origins which page it is from; what is no browser says nothing."""
+    """Raise PermissionDenied for a page of an origin that the configuration does not name. Browsers send the
+    header with every cross-origin request; other clients do not send it."""
     allowed = proxy.settings.allowed_origins
     if origin is not None and ANY_ORIGIN not in allowed and origin.decode("ascii", "replace") not in allowed:
         raise PermissionDenied(
-            f"origin {origin.decode('ascii', 'replace')[:200]!r} may not call this authentication proxy: an "
-            "operator names origins with keystead auth-proxy update --origin"
+            f"origin {origin.decode('ascii', 'replace')[:200]!r} may not call this authentication proxy; an "
+            "operator allows it with keystead auth-proxy update --origin"
         )

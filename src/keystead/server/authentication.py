@@ -1,7 +1,7 @@
-"""Who sent a request: from its stamp header and the exact bytes of its body to a verified key and that key's user.
+"""Authentication: from a request's stamp header and the exact bytes of its body to a verified key and its user.
 
-Here: which header carries the stamp, the order of the checks, which organizations are searched for the user.
-Not here: signatures (`stamps`), finding the user of a key in one organization (`organizations.principals`).
+Here: the headers of stamps, the order of the checks, which organizations are searched for the user. Not here:
+signatures (`stamps`), the user of a key in one organization (`organizations.principals`).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ _ADDRESSED = decoder(_Addressed)
 
 
 class Verifiers(msgspec.Struct, frozen=True):
-    """What stamps are verified with: the credentials on record, the issuers of ID tokens, our own verification key
-    (a SEC 1 point), the time."""
+    """What stamps are verified with: the credentials on record, the issuers of ID tokens, this server's
+    verification key (a SEC 1 point), the time."""
 
     store: Store
     identities: Identities
@@ -80,9 +80,9 @@ async def prove(
 ) -> ProvenKey:
     """Verify the request's one stamp over the exact body bytes.
 
-    `stamps` maps the names in STAMP_HEADERS that the request has to their values; the text of a read-only session
-    beside a stamp is left unread. Raises Unauthenticated for a missing or invalid stamp, and for one that does not
-    open this operation; InvalidRequest for more than one.
+    `stamps`: the request's headers among STAMP_HEADERS. A read-only session beside a stamp is ignored. Raises
+    Unauthenticated for a missing or invalid stamp, and for a stamp that this operation does not accept;
+    InvalidRequest for more than one stamp.
     """
     if len(stamps) > 1:
         stamps = {name: value for name, value in stamps.items() if name != SESSION}
@@ -94,7 +94,7 @@ async def prove(
         )
     if len(stamps) > 1:
         names = ", ".join(sorted(name.decode() for name in stamps))
-        raise InvalidRequest(f"a request carries exactly one stamp header, this one has {names}")
+        raise InvalidRequest(f"a request has exactly one stamp header; this one has {names}")
     ((header, value),) = stamps.items()
     if header == API_KEY_STAMP:
         stamp = read_stamp(value)
@@ -114,7 +114,9 @@ async def prove(
 
 def _read_only_session(value: bytes, operation: Operation) -> ProvenKey:
     if operation.kind != "query":
-        raise Unauthenticated("a read-only session (X-Session) opens queries only: this submission needs a stamp")
+        raise Unauthenticated(
+            "a read-only session (X-Session) is valid for queries only; a submission needs a stamp"
+        )
     return ProvenKey(
         public_key="",
         signature="",
@@ -125,13 +127,14 @@ def _read_only_session(value: bytes, operation: Operation) -> ProvenKey:
 
 
 async def _prove_attested(value: bytes, body: bytes, operation: Operation, verifiers: Verifiers) -> ProvenKey:
-    """In three steps: the key signed the body; a token vouches for the key; what the token proves of its user."""
+    """Three steps: verify that the key signed the body, that the token names the key, and what the token proves
+    about its user."""
     stamp = read_attested_stamp(value)
     verify_attested_stamp(stamp, body)
     if not operation.before_session:
         raise Unauthenticated(
-            f"an attested stamp does not open {operation.path}: log in with stamp_login first, and stamp with the "
-            "session's key"
+            f"{operation.path} does not accept an attested stamp; log in with stamp_login first, and stamp with "
+            "the session's key"
         )
     contact = identity = None
     match stamp.scheme:
@@ -185,9 +188,9 @@ async def _verified_identity(stamp: AttestedStamp, verifiers: Verifiers) -> Prov
 
 
 async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
-    """A passkey's assertion names a credential, not a key. The key is on record in the organization that the body
-    names, so that member of the body is read before the signature is verified."""
-    from keystead.stamps import webauthn  # slow to import, and a server must be ready soon
+    """Verify a passkey's assertion. It names a credential, not a key. The key is on record in the organization
+    that the body names, so this member of the body is read before the signature is verified."""
+    from keystead.stamps import webauthn  # slow to import, and a server must start fast
 
     assertion = webauthn.read_assertion(value)
     addressed: _Addressed = _ADDRESSED.decode(body)
@@ -197,7 +200,8 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     holders = [organization] + ([parent] if parent else [])
     found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
     holders += [await _organization(store, suborganization_id) for suborganization_id in found]
-    # A parent's allowed origins hold for its sub-organizations; without any, the organization's own hold.
+    # A parent's allowed origins are valid for its sub-organizations. If it has none, the organization's own are
+    # valid.
     named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
     origins = next(filter(None, named), "")
     for holder in holders:
@@ -238,9 +242,9 @@ async def reader(
     """The organization that a query reads, and the user who reads it.
 
     The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
-    With `before_session` the sub-organizations of a parent are searched, too: one of them must have the user, and
-    is read. With `of_caller` (whoami) the organization read is always the user's own. Raises NotFound,
-    Unauthenticated.
+    With `before_session`, the sub-organizations of a parent are searched, too: one of them must have the user, and
+    the query reads this one. With `of_caller` (whoami), the query always reads the user's own organization. Raises
+    NotFound, Unauthenticated.
     """
     organization = await _organization(store, organization_id)
     if (principal := principal_in(organization, proven, now_ms)) is not None:
@@ -271,9 +275,9 @@ async def submitter(
 ) -> tuple[Organization, Principal]:
     """The organization that a submission changes, and the user who submits it.
 
-    A parent's users may read its sub-organizations, but not change them, unless the operation is `by_parent`. The
-    sub-organizations of a parent are searched for the user if the parent lacks it and the operation is one of those
-    `before_session`. Raises InvalidRequest, NotFound, Unauthenticated.
+    A parent's users may read its sub-organizations, but change them only with operations that are `by_parent`. If
+    a parent does not have the user and the operation is `before_session`, its sub-organizations are searched.
+    Raises InvalidRequest, NotFound, Unauthenticated.
     """
     operation, organization_id = submission.operation, submission.organization_id
     organization = await _organization(store, organization_id)
@@ -297,7 +301,7 @@ async def submitter(
 
 
 async def _organization_of_user(store: Store, organization: Organization, lookup: Lookup | None) -> Organization:
-    """The one sub-organization with the user who is looked up, else the organization itself."""
+    """The one sub-organization that the look-up finds, otherwise the organization itself."""
     if lookup is None:
         return organization
     suborganization_id = await suborganization_with(store, organization.id, lookup.kind, lookup.value)

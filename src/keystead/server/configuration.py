@@ -1,4 +1,5 @@
-"""`python -m keystead.server.configuration`: writes docs/configuration.md; with --check, says if it is current."""
+"""`python -m keystead.server.configuration` writes docs/configuration.md; with --check it tests whether it is
+current."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
 _BEGINNING = """# Configuration
 
-Generated from the settings (`make generate`); a test says when it is stale.
+Generated from the settings (`make generate`); a test fails when it is not current.
 
-`keystead serve` reads the environment variables below; its flags set the same ones and win over them. A variable
-that begins with `KEYSTEAD_` and is not listed stops the start, so that a misspelt setting is not silently ignored.
+`keystead serve` reads the environment variables below. Its flags set the same settings and take precedence. An
+unknown variable that begins with `KEYSTEAD_` stops the start, so that a misspelt setting is not silently ignored.
 Variables that Kubernetes sets for a Service named keystead (`KEYSTEAD_SERVICE_HOST`, `KEYSTEAD_PORT=tcp://…`) are
-passed over.
-`keystead dev` takes flags (`keystead dev --help`) and ignores these variables, all but `KEYSTEAD_OIDC_KEYS_FILE`.
+ignored. `keystead dev` takes flags (`keystead dev --help`) and ignores these variables, except
+`KEYSTEAD_OIDC_KEYS_FILE`.
 
 Every worker process has its own cache, its own limits of requests and connections, and its own connections to the
 database. [limits.md](limits.md) says what happens beyond each limit.
@@ -54,7 +55,7 @@ def _shown(default: object) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page; with --check, 1 if the page that is there is stale."""
+    """Write the page. With --check, return 1 if the page is not current."""
     page = configuration_page()
     if arguments == ["--check"]:
         return 0 if PAGE.read_text() == page else 1

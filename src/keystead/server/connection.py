@@ -1,11 +1,11 @@
-"""One HTTP/1.1 connection: requests in, answers out, one after the other, each within its limits.
+"""One HTTP/1.1 connection: it reads requests and writes answers, one after the other, within limits.
 
 Here: sockets, times, memory; the one place that writes answers. Not here: how requests are read from bytes
-(`request_parser`), what is answered (`application`), limits of all connections together (`connections`).
+(`request_parser`), the answers (`application`), limits of all connections together (`connections`).
 
-While a request is answered, nothing more is read than what was sent along with it: what a caller sends ahead stays
-in the system's buffers. The next request is read when the caller has taken the whole answer, so at most one
-answer waits for a connection; one that is not taken within `write_timeout_s` is dropped with the connection.
+While a request is answered, the connection reads nothing more; what a caller sends ahead stays in the buffers of
+the operating system. The next request is read after the caller has read the whole answer, so at most one answer
+waits for a connection. If it is not read within `write_timeout_s`, the connection is reset.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import email.utils
 import functools
 import socket
 import struct
-import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import assert_never, cast
@@ -26,7 +25,7 @@ from keystead.server.messages import HttpAnswer, HttpRequest
 from keystead.server.request_parser import RequestParser, Stage
 
 Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]
-"""The application. It raises nothing but CancelledError."""
+"""The application. It raises only CancelledError."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -47,14 +46,15 @@ class HttpConnection(asyncio.Protocol):
         self._awaited: Stage | None = None
         """The stage that the timer is for."""
         self._task: asyncio.Task[None] | None = None
-        """Answers the request that was read last, and waits until the answer is taken."""
+        """Answers the request that was read last, and waits until the caller has read the answer."""
         self._taken: asyncio.Future[None] | None = None
-        """Done when the caller has taken all that was written; None while it has."""
+        """Done when the caller has read everything that was written. None if nothing waits to be read."""
         self._bytes_held = self._body_bytes = 0
-        """What is counted of this connection; of that, the body of the request that is being answered."""
+        """The bytes that are counted for this connection; those of them in the body of the request that is being
+        answered."""
         self._is_reading = True
         self._is_ending = False
-        """What still arrives is not looked at."""
+        """Data that still arrives is ignored."""
         self._got_end = False
         """The caller will send nothing more."""
         self._is_lost = False
@@ -63,7 +63,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        # Nothing may wait in the transport unnoticed: the loop says when a byte does, and when none does any more.
+        # With a limit of 0 the event loop calls `pause_writing` as soon as a byte waits in the transport.
         self._transport.set_write_buffer_limits(0)
         peer = transport.get_extra_info("peername")
         self._client = str(peer[0]) if isinstance(peer, tuple) else ""
@@ -120,7 +120,7 @@ class HttpConnection(asyncio.Protocol):
     # A request, from its first byte to its answer.
 
     def _advance(self) -> None:
-        """Go on with what has arrived."""
+        """Continue with the data that has arrived."""
         try:
             request = self._parser.next_request()
         except ServiceError as error:
@@ -167,10 +167,10 @@ class HttpConnection(asyncio.Protocol):
         if self._task is None:
             self._refuse(Unavailable("the server is receiving more than it has memory for; send the request again"))
         else:
-            self._cut_off()  # it sent ahead of an answer that it has not taken
+            self._cut_off()  # the caller sends requests without reading the answers
 
     def _refuse(self, error: ServiceError) -> None:
-        """Answer what has arrived of a request with an error; the connection ends with it."""
+        """Answer an incomplete request with an error, and end the connection."""
         head = self._parser.head
         request = HttpRequest(client=self._client, limit_key=self._limit_key, refusal=error)
         if head is not None:
@@ -190,7 +190,7 @@ class HttpConnection(asyncio.Protocol):
             is_last = answer.close or not request.keep_alive or self._connections.stopping
             await self._write(answer, is_head=request.method == "HEAD", is_last=is_last)
         except BaseException:
-            self._cut_off()  # the caller is not to wait for an answer that will not come
+            self._cut_off()  # the caller must not wait for an answer that will not come
             raise
         finally:
             self._task = None
@@ -208,12 +208,12 @@ class HttpConnection(asyncio.Protocol):
             self._advance()
 
     async def _write(self, answer: HttpAnswer, *, is_head: bool, is_last: bool) -> None:
-        """Send it, and wait until the caller has taken it or the time for that is over."""
+        """Send the answer, and wait until the caller has read it or the time limit is over."""
         if self._taken is not None:  # "100 Continue", to a caller that reads nothing
             self._cut_off()
         if self._is_lost or self._transport.is_closing():
             return
-        head = [_STATUS_LINES[answer.status], _date_line(int(time.time()))]
+        head = [_STATUS_LINES[answer.status], _date_line(self._connections.clock.now_ms() // 1000)]
         for name, value in answer.headers:
             head += (name, b": ", value, b"\r\n")
         head.append(b"connection: close\r\n\r\n" if is_last else b"\r\n")
@@ -233,8 +233,8 @@ class HttpConnection(asyncio.Protocol):
     # The end of a connection.
 
     def _end_gently(self) -> None:
-        """Tell the caller that there is nothing more to come, and read past what it still sends: most send
-        everything before they read, and would find the connection broken before they see the answer."""
+        """Close the sending side, and discard what the caller still sends. Most callers send everything before
+        they read; a full close would reset the connection before they read the answer."""
         self._is_ending = True
         self._parser.discard()
         if self._got_end or self not in self._connections:
@@ -245,21 +245,23 @@ class HttpConnection(asyncio.Protocol):
         self._start_timer(self._limits.body_timeout_s, self._cut_off)
 
     def _cut_off(self) -> None:
-        """Reset the connection; closed otherwise, the system would keep what it has not sent, and go on trying."""
+        """Reset the connection. After a normal close, the operating system would keep the unsent data and try to
+        send it."""
         if not self._transport.is_closing():
             connection = self._transport.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
     def _leave(self) -> None:
-        """The connection is lost and its last request is answered: what it held is free."""
+        """Free what the connection held, after it is lost and its last request is answered."""
         self._hold(0)
         self._connections.remove(self)
 
     # What is held, read and waited for.
 
     def _hold(self, size: int) -> bool:
-        """Note how many bytes this connection takes; whether all connections together may take so many."""
+        """Set the bytes that this connection holds. Returns whether all connections together are within their
+        limit."""
         connections = self._connections
         connections.bytes_held += size - self._bytes_held
         self._bytes_held = size

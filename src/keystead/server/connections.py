@@ -1,4 +1,4 @@
-"""All connections of this process: how many there may be, what memory their bytes take, and how they end together.
+"""All connections of this process: their number, the memory of their bytes, and their common end.
 
 Here: the limits that one connection cannot know by itself. Not here: one connection (`connection`).
 """
@@ -13,6 +13,8 @@ from typing import Protocol
 import msgspec
 
 from keystead.api.errors import LimitReached, ServiceError, Unavailable
+from keystead.pipeline.ports import Clock
+from keystead.server.sources import SYSTEM_SOURCES
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -33,10 +35,10 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Closable(Protocol):
-    """What ends with the others when the server stops."""
+    """A connection that is ended when the server stops."""
 
     def finish(self) -> None:
-        """End after the request that has begun to arrive or is being answered, if there is one."""
+        """End after the current request, if one is arriving or being answered."""
 
     def abort(self) -> None:
         """End now."""
@@ -45,11 +47,13 @@ class Closable(Protocol):
 class Connections:
     """The open connections of one event loop."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, clock: Clock = SYSTEM_SOURCES.clock) -> None:
         self.limits = limits
+        self.clock = clock
         self.stopping = False
         self.bytes_held = 0
-        """Received and not answered yet, or answered and not taken by the caller yet, of all connections."""
+        """Bytes of all connections that were received and not answered yet, or written and not read by the caller
+        yet."""
         self._open: dict[Closable, str] = {}
         self._per_key: Counter[str] = Counter()
         self._all_closed = asyncio.Event()
@@ -61,8 +65,8 @@ class Connections:
         return connection in self._open
 
     def limit_key(self, address: str) -> str:
-        """What limits per address count by: the address, of IPv6 the network of 64 bits, which one caller has
-        whole. "" for an address of a proxy, which stands for many callers, and where there is no address."""
+        """The key of limits per address: the IPv4 address, or the IPv6 network of 64 bits, which usually belongs
+        to one caller. "" for a proxy's address, which stands for many callers, and if there is no address."""
         try:
             parsed = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
@@ -74,10 +78,10 @@ class Connections:
         return str(parsed) if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
 
     def refusal(self, limit_key: str) -> ServiceError | None:
-        """Why one more connection is refused, None if it is not."""
+        """Why one more connection is refused; None if it is accepted."""
         limits = self.limits
         if len(self._open) >= limits.connections_max:
-            return Unavailable(f"the server has {limits.connections_max} connections open, and takes no more now")
+            return Unavailable(f"the server has {limits.connections_max} open connections and accepts no more now")
         if limit_key and self._per_key[limit_key] >= limits.connections_per_address_max:
             return LimitReached(
                 f"{limits.connections_per_address_max} connections are open from this address; close some first"
@@ -89,7 +93,7 @@ class Connections:
         self._per_key[limit_key] += 1
 
     def remove(self, connection: Closable) -> None:
-        """Done more than once, or for a connection that was not added, it changes nothing."""
+        """Remove a connection. Nothing changes if it was removed before or never added."""
         limit_key = self._open.pop(connection, None)
         if limit_key is None:
             return
@@ -100,7 +104,7 @@ class Connections:
             self._all_closed.set()
 
     async def stop(self, timeout_s: float) -> None:
-        """End all connections: idle ones now, others after their answer, all that are left after `timeout_s`."""
+        """End all connections: idle ones now, others after their answer, the rest after `timeout_s`."""
         self.stopping = True
         for connection in tuple(self._open):
             connection.finish()

@@ -1,4 +1,4 @@
-"""Which browser origins may call. Any may by default: every request is signed, and there are no cookies."""
+"""Which browser origins may call. By default all may: every request is signed, and there are no cookies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CorsPolicy(msgspec.Struct, frozen=True):
         return cls(frozenset(origin.strip().encode() for origin in setting.split(",") if origin.strip()))
 
     def headers(self, origin: bytes | None) -> list[Header]:
-        """For an answer to a request from `origin`, which is None where the caller is not a browser."""
+        """The headers of an answer to a request from `origin`, which is None if the caller is not a browser."""
         if origin is None:
             return []
         if self.origins is None:
@@ -48,6 +48,6 @@ class CorsPolicy(msgspec.Struct, frozen=True):
         return [(b"vary", b"Origin")]
 
     def preflight(self, origin: bytes | None) -> list[Header]:
-        """What to add to `headers` on the answer to a preflight from `origin`."""
+        """The headers to add to `headers` in the answer to a preflight from `origin`."""
         allowed = self.origins is None or origin in self.origins
         return list(_PREFLIGHT) if allowed and origin is not None else []

@@ -1,4 +1,4 @@
-"""Which issuers of ID tokens the settings name. Not here: verifying tokens (`identities`)."""
+"""The issuers of ID tokens that the settings name. Not here: verifying tokens (`identities`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def identities_of(settings: Settings, clock: Clock) -> KnownIssuers:
     """The issuers whose tokens are accepted. Raises SettingsError for a malformed or unreadable list of issuers."""
     pinned, discovery = None, None
     if settings.oidc_keys_file:
-        from keystead.identities.pinned import pinned_key_sets  # slow to import, and of use to few servers
+        from keystead.identities.pinned import pinned_key_sets  # slow to import, and few servers need it
 
         try:
             pinned = pinned_key_sets(Path(settings.oidc_keys_file))

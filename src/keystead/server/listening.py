@@ -1,4 +1,4 @@
-"""The sockets that a server listens on, and how many connections it can take.
+"""The sockets that a server listens on, and how many connections it can accept.
 
 Not here: serving (`run`).
 """
@@ -18,17 +18,17 @@ from keystead.server.settings import Settings, SettingsError
 BACKLOG = 2048
 
 OTHER_FILES = 128
-"""Files that a process opens for other things than callers: its database, its signer, its log."""
+"""File descriptors that a process needs for its database, its signer and its log, beside connections."""
 
 
 class AddressInUse(Exception):
-    """The port is taken; the message is one line for the operator."""
+    """The port is in use. The message is one line for the operator."""
 
 
 def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """Listening sockets on one port of each host; port 0: a free one. Raises AddressInUse.
+    """Listening sockets on one port of each host; port 0 chooses a free one. Raises AddressInUse.
 
-    A host that this machine has no address family for is left out, unless all are.
+    A host is skipped if this machine lacks its address family. At least one host must remain.
     """
     sockets: list[socket.socket] = []
     problem: OSError | None = None
@@ -53,11 +53,11 @@ def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
-    """The limits that these settings name, as far as this process may open files. Raises SettingsError."""
+    """The limits of these settings, reduced to the files that this process may open. Raises SettingsError."""
     possible = _files_allowed() - OTHER_FILES
     if settings.connections_max > possible:
         logger.warning(
-            "this process may open %d files: at most %d connections are taken", possible + OTHER_FILES, possible
+            "this process may open %d files: it accepts at most %d connections", possible + OTHER_FILES, possible
         )
     return ConnectionLimits(
         header_bytes_max=settings.header_bytes_max,
@@ -74,7 +74,7 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
 
 
 def _files_allowed() -> int:
-    """How many files this process may open, once it has raised its own limit as far as it may."""
+    """Raise the limit of open files as far as allowed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
     if soft != resource.RLIM_INFINITY and soft < wanted:

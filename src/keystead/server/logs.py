@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error; every line of a request carries its id.
+"""Logs: one JSON object per line on standard error. Every line about a request has its id.
 
 Nothing secret is logged: no body, no stamp, no key. Not here: which events are logged.
 """
@@ -41,13 +41,13 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.raiseExceptions = False  # a closed pipe must not turn into output of its own
+    logging.raiseExceptions = False  # otherwise logging reports a closed pipe on standard error
 
 
 class RequestLine(msgspec.Struct, kw_only=True):
-    """What the log says of one request; its fields are set as they become known. `ms`: how long the answer took.
+    """The log line of one request. Its fields are set as they become known. `ms`: how long the answer took.
 
-    `client` is the address that the connection comes from: a proxy's, where there is one.
+    `client`: the address of the other end of the connection, which may be a proxy's.
     """
 
     time: str
@@ -72,7 +72,7 @@ class DatabaseLog:
         self._is_away = False
 
     def failed(self, message: str) -> None:
-        """A request failed for the database."""
+        """A request failed because of the database."""
         if not self._is_away:
             self._is_away = True
             logger.error("the database is away: %s", message)
@@ -85,7 +85,8 @@ class DatabaseLog:
 
 
 class RequestLog:
-    """The lines of answered requests, past `logging`, whose records would cost more than the rest of a query.
+    """Writes the lines of answered requests without `logging`, whose records would cost more than the rest of a
+    query.
 
     Lines of one turn of the event loop are written together. Belongs to one event loop.
     """
@@ -94,7 +95,8 @@ class RequestLog:
         self._lines: list[bytes] = []
 
     def add(self, line: RequestLine) -> None:
-        """A line that cannot be written (a full disk, a closed pipe) is lost; its request is answered."""
+        """Add a line. A line that cannot be written (full disk, closed pipe) is lost; its request is still
+        answered."""
         if not self._lines:
             asyncio.get_running_loop().call_soon(self._write)
         self._lines.append(_encoder.encode(line) + b"\n")

@@ -15,8 +15,9 @@ _LOCAL_NAMES: Final = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Whether the request came over loopback and names a local host, with or without a port."""
-    host = dict(request.headers).get(b"host", b"").rpartition(b":")
-    name = host[0] if host[1] and not host[2].endswith(b"]") else host[2]
+    host = dict(request.headers).get(b"host", b"")
+    before, colon, port = host.rpartition(b":")
+    name = before if colon and not port.endswith(b"]") else host
     return _is_loopback(request.client) and name.lower() in _LOCAL_NAMES
 
 

@@ -7,13 +7,13 @@ from keystead.signer.master_keys import KeyText, MasterKeyError, MasterKeySource
 
 
 def master_key_sources(settings: Settings) -> MasterKeySources:
-    """Raises SettingsError if the settings name no master key, or one in a form that is not known."""
+    """The master keys of these settings. Raises SettingsError if they name none, or one in an unknown form."""
     if settings.master_key:
         sealing: MasterKeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
     elif settings.master_key_file:
         sealing = _source(settings.master_key_file, settings)
     else:
-        raise SettingsError("no master key: give --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
+        raise SettingsError("no master key: set --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
     other = settings.other_master_key_file
     return MasterKeySources(sealing, (_source(other, settings),) if other else ())
 

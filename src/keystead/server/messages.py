@@ -1,6 +1,6 @@
-"""A request and an answer, as the connection and the application hand them to each other.
+"""A request and an answer, as connection and application exchange them.
 
-Here: plain values. Not here: bytes on the wire (`request_parser`, `connection`), what is answered (`application`).
+Here: plain values. Not here: bytes on the wire (`request_parser`, `connection`), the answers (`application`).
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import msgspec
 from keystead.api.errors import ServiceError
 
 Header = tuple[bytes, bytes]
-"""A name in lower case and a value, both without the white space around them."""
+"""A name in lower case and a value, both without surrounding white space."""
 
 
 class HttpRequest(msgspec.Struct, kw_only=True):
-    """One request, whole. `path` is what stands before the query, with its percent signs as they were sent.
+    """One complete request. `path` is without the query and still percent-encoded.
 
-    `client` is the address that the connection comes from, `limit_key` what limits per address count by, "" for an
-    address that stands for many callers. `refusal` is set where the connection already knows that the request
-    is to be refused; then method, path and headers are what was read until then.
+    `client`: the address of the other end of the connection. `limit_key`: see `Connections.limit_key`. `refusal`:
+    the connection refuses the request with this error; then method, path and headers are what was read so far.
     """
 
     method: str = ""
@@ -32,7 +31,8 @@ class HttpRequest(msgspec.Struct, kw_only=True):
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """`headers` have the content's length, and nothing about the connection, which `close` ends."""
+    """`headers` include the content length and no header about the connection. `close`: end the connection
+    afterwards."""
 
     status: int
     headers: list[Header]

@@ -10,7 +10,7 @@ from keystead.api.enums import Oauth2Provider
 from keystead.pipeline.ports import AuthorizationCode, OAuth2, OAuth2Person
 from keystead.server.settings import Settings, SettingsError
 
-if TYPE_CHECKING:  # slow to import, and not needed by a server on which nobody logs in so
+if TYPE_CHECKING:  # slow to import, and few servers need it
     from keystead.identities.oauth2 import AskedProviders
 
 
@@ -26,7 +26,7 @@ class SettingsProviders:
         return await self.load().person(provider, code)
 
     def load(self) -> AskedProviders:
-        """The providers. Raises SettingsError for an address that may not be asked."""
+        """The providers. Raises SettingsError for an address that is not allowed."""
         if self._asked is None:
             from keystead.identities.oauth2 import AskedProviders, ProviderAddresses
 
@@ -49,7 +49,7 @@ class SettingsProviders:
 
 
 def oauth2_of(settings: Settings) -> OAuth2:
-    """The providers of these settings. Raises SettingsError for an address that may not be asked."""
+    """The providers of these settings. Raises SettingsError for an address that is not allowed."""
     providers = SettingsProviders(settings)
     if any(
         getattr(settings, field.name) != field.default

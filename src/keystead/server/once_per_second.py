@@ -1,4 +1,4 @@
-"""An answer that is found at most once a second: for pages that need no stamp and cost the signer a call.
+"""An answer that is computed at most once a second, for pages that need no stamp and cost a call to the signer.
 
 Not here: which pages these are (`application`).
 """
@@ -14,8 +14,8 @@ KEPT_S: Final = 1.0
 
 
 class OncePerSecond:
-    """`find` returns the answer or raises a refusal. Callers at the same time share one call of it, and callers in
-    the second after it get the same outcome. Belongs to one event loop."""
+    """`find` returns the answer or raises a refusal. Concurrent callers share one call of it, and callers within
+    the next second get the same outcome. Belongs to one event loop."""
 
     def __init__(self, find: Callable[[], Awaitable[bytes]]) -> None:
         self._find = find
@@ -23,13 +23,13 @@ class OncePerSecond:
         self._until_s = 0.0
 
     async def answer(self) -> bytes:
-        """Raises what `find` raises."""
+        """The answer of `find`, or the error that it raised."""
         if self._finding is None or (self._finding.done() and time.monotonic() >= self._until_s):
             self._finding = asyncio.ensure_future(self._found())
         return await asyncio.shield(self._finding)
 
     def forget(self) -> None:
-        """Call `find` again for the next caller: something has just failed."""
+        """Call `find` again for the next caller, after something has failed."""
         self._until_s = 0.0
 
     async def _found(self) -> bytes:

@@ -1,14 +1,13 @@
-"""Opening an installation: its database and its signer, if these settings may run it.
+"""Opens an installation: its database and its signer, if these settings may run it.
 
-Here: what must hold before a server may start. Not here: the running server (`service`), making the first
-organization (`bootstrap`).
+Here: the conditions for the start of a server. Not here: the running server (`service`), the first organization
+(`bootstrap`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
-import time
 from collections.abc import Iterator
 
 import msgspec
@@ -21,6 +20,7 @@ from keystead.server.master_keys import master_key_sources
 from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings import Settings, SettingsError
+from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
     IDENTITY_KEY,
@@ -37,24 +37,16 @@ from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
 
 MODE = "mode"
-"""Name of the instance value that says which command made the installation: dev or serve. The other instance values
-are sealed under the master key (`signer.installation_keys`)."""
+"""The name of the instance value with the command that made the installation: dev or serve. The other instance
+values are sealed under the master key (`signer.installation_keys`)."""
 
 
 class NotReady(Exception):
-    """Why this server may not start, in one line for the operator."""
-
-
-class SystemClock:
-    """Implements `pipeline.ports.Clock`."""
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+    """The server may not start. The message is one line for the operator."""
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The store, the signer, the accepted ID tokens, what sends messages; the channel if the signer is a process of
-    its own."""
+    """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process."""
 
     store: DatabaseStore
     signer: Signer
@@ -64,21 +56,23 @@ class Opened(msgspec.Struct, frozen=True):
     senders: Senders
 
     async def close(self) -> None:
-        """Finish what has been handed in, then close the database."""
+        """Finish the commits that were handed in, then close the database."""
         await self.store.close()
         if self.channel is not None:
             self.channel.close()
 
 
-async def open_checked(settings: Settings, connector: socket.socket | None = None) -> Opened:
-    """The store and the signer, if the installation is one that these settings may run.
+async def open_checked(
+    settings: Settings, connector: socket.socket | None = None, sources: Sources = SYSTEM_SOURCES
+) -> Opened:
+    """Open an installation if these settings may run it.
 
-    The signer is the process that `connector` leads to; without one, it is in this process. Raises NotReady: no
-    database, a database that is not migrated or not initialised, data of the other mode, a master key that does not
-    open the data, a malformed list of issuers, malformed settings of senders.
+    `connector` connects to the signer's process; without it, the signer is in this process. Raises NotReady: no
+    database, a database that is not migrated or not initialised, data of the other mode, a master key that does
+    not open the data, a malformed list of issuers, malformed settings of senders.
     """
     with _as_not_ready():
-        identities, senders = identities_of(settings, SystemClock()), senders_of(settings, SystemClock())
+        identities, senders = identities_of(settings, sources.clock), senders_of(settings, sources.clock)
         oauth2 = oauth2_of(settings)
     try:
         file = sqlite_path(settings.database_url)
@@ -96,7 +90,9 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
         sealed = await _sealed_keys(store, settings.mode)
         if connector is None:
             with _as_not_ready():
-                signer: Signer = open_signer(open_master_keys(master_key_sources(settings)), sealed)
+                signer: Signer = open_signer(
+                    open_master_keys(master_key_sources(settings)), sealed, entropy=sources.entropy
+                )
                 return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, None, senders)
         channel = Channel(connector, sealed)
         with _as_not_ready():
@@ -112,13 +108,13 @@ async def open_checked(settings: Settings, connector: socket.socket | None = Non
 
 
 async def _with_own(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
-    """The accepted issuers, and this server as the issuer of tokens about people of OAuth 2.0 providers."""
+    """The accepted issuers, with this server as the issuer of tokens for people of OAuth 2.0 providers."""
     (key,) = [key for key in await signer.installation_keys() if key.name == IDENTITY_KEY.name]
     return identities.with_own(settings.oauth2_issuer, bytes.fromhex(key.public_key))
 
 
 async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
-    """The installation's sealed values. Raises NotReady if it has none, or was made by the other command."""
+    """The installation's sealed values. Raises NotReady if it has none, or if the other command made it."""
     if not await is_current(store):
         raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.instance_value(MODE)
@@ -127,8 +123,8 @@ async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKey
         raise NotReady("the database holds no organization yet: run keystead init")
     if made_by.decode() != mode:
         raise NotReady(
-            f"this data was made by keystead {made_by.decode()} and is refused by keystead {mode}: development "
-            "keys and production keys are kept apart"
+            f"keystead {made_by.decode()} made this data, and keystead {mode} refuses it: development keys and "
+            "production keys are kept apart"
         )
     sealed = {name: msgspec.json.decode(value or b"", type=Sealed) for name, value in stored.items()}
     return SealedInstallationKeys(sealed.pop(MASTER_KEY_CHECK), sealed)
@@ -136,16 +132,16 @@ async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKey
 
 @contextlib.contextmanager
 def _as_not_ready() -> Iterator[None]:
-    """Turns what keeps a server from starting into NotReady."""
+    """Turn the errors that prevent a start into NotReady."""
     try:
         yield
     except (SettingsError, MasterKeyError) as refused:
         raise NotReady(str(refused)) from None
     except WrongMasterKey:
         raise NotReady(
-            "the master key does not open the stored data: it is another installation's key, or not in use yet"
+            "the master key does not open the stored data: it belongs to another installation, or is not in use yet"
         ) from None
     except MasterKeyMissing as missing:
-        raise NotReady(f"{missing}: the master key is being changed, start this server with both keys") from None
+        raise NotReady(f"{missing}: the master key is being rotated; start this server with both keys") from None
     except SealBroken as broken:
         raise NotReady(f"a stored key of the server is damaged: {broken}") from None

@@ -1,6 +1,10 @@
-"""Log lines about policies that may not do what their authors meant, when they are made or changed.
+"""Log lines about policies that may not do what their authors meant, after an activity has created or changed
+them.
 
-Here: which policies an activity made, and the lines. Not here: the warnings (`policies.linting`).
+Here: which policies an activity changed, and the lines. Not here: the warnings (`policies.linting`).
+
+The server writes these lines, not a step of the pipeline: the pipeline does no I/O, a line has the id of the HTTP
+request, and the warnings are about the version of the organization that the commit has made.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ _KINDS = frozenset({"CREATE_POLICY", "CREATE_POLICIES", "UPDATE_POLICY"})
 
 
 class _Made(msgspec.Struct, rename="camel"):
-    """What the results of these activities have in common."""
+    """The members of the results of these activities."""
 
     policy_id: str | None = None
     policy_ids: tuple[str, ...] = ()
@@ -32,7 +36,7 @@ def makes_policies(activity: Activity) -> bool:
 async def log_policy_warnings(
     activity: Activity, organization: Organization, request_id: str, rules: Rules
 ) -> None:
-    """Log the warnings about the policies that the activity made or changed."""
+    """Log the warnings about the policies that the activity created or changed."""
     made = [msgspec.json.decode(result, type=_Made) for result in activity.result.values()]
     policy_ids = {policy_id for one in made for policy_id in (one.policy_id, *one.policy_ids) if policy_id}
     for warning in await warnings_of(organization, rules, policy_ids):

@@ -1,22 +1,23 @@
-"""How many requests a second there may be: of each organization, and of each address that fails to authenticate.
+"""Rate limits: of the requests of each organization, and of the failed authentications of each address.
 
-An organization's requests are counted once the stamp has proved a user, so nobody can spend another's share. An
-address has a share of failures only: requests whose sender stays unknown. Each process counts for itself.
+A request counts for its organization only after its stamp was verified, so nobody can use up the limit of another
+organization. For an address, only requests whose sender stays unknown count. Each process counts by itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 
 from keystead.api.errors import LimitReached
+from keystead.primitives.lru import Lru
 
 BUCKETS_MAX = 100_000
-"""The most organizations, or addresses, that are remembered; the one that was counted longest ago is forgotten."""
+"""Most organizations, or addresses, that a limit remembers. The one that was counted longest ago is dropped
+first."""
 
 
 class RateLimited(LimitReached):
-    """Too many requests; `retry_after_s` whole seconds until there is room again."""
+    """Too many requests. After `retry_after_s` whole seconds the next one is accepted."""
 
     default_machine_code = "RATE_LIMIT_EXCEEDED"
 
@@ -26,17 +27,17 @@ class RateLimited(LimitReached):
 
 
 class RateLimit:
-    """Token buckets: `per_second` on average for each key, and as many at once. 0: no limit.
+    """Token buckets: for each key `per_second` requests on average, and at most as many at once. 0: no limit.
 
     Times are monotonic, in seconds.
     """
 
     def __init__(self, per_second: int) -> None:
         self._per_second = per_second
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets = Lru[str, tuple[float, float]](BUCKETS_MAX)
 
     def check(self, key: str, now_s: float) -> None:
-        """Raises RateLimited if there is no token."""
+        """Raise RateLimited if there is no token."""
         if self._per_second and (tokens := self._tokens(key, now_s)) < 1:
             raise RateLimited(math.ceil((1 - tokens) / self._per_second))
 
@@ -45,32 +46,30 @@ class RateLimit:
         if not self._per_second:
             return
         self.check(key, now_s)
-        tokens = self._tokens(key, now_s)
-        self._buckets.pop(key, None)
-        self._buckets[key] = (tokens - 1, now_s)
-        if len(self._buckets) > BUCKETS_MAX:
-            self._buckets.popitem(last=False)
+        self._buckets.put(key, (self._tokens(key, now_s) - 1, now_s))
 
     def _tokens(self, key: str, now_s: float) -> float:
-        tokens, since_s = self._buckets.get(key, (float(self._per_second), now_s))
+        tokens, since_s = self._buckets.peek(key) or (float(self._per_second), now_s)
         return min(self._per_second, tokens + (now_s - since_s) * self._per_second)
 
 
 class FailureLimit:
-    """Failures of each address, "" for one that is not counted (`Connections.limit_key`)."""
+    """The limit of failed requests of each address. Addresses with the key "" are not limited
+    (`Connections.limit_key`)."""
 
     def __init__(self, per_second: int) -> None:
         self._requests = RateLimit(per_second)
         self._log_lines = RateLimit(1)
 
     def check(self, limit_key: str, now_s: float) -> None:
-        """Before a request's stamp is looked at. Raises RateLimited if too many of the address's have failed."""
+        """Call before a request's stamp is verified. Raises RateLimited if too many requests of the address have
+        failed."""
         if limit_key:
             self._requests.check(limit_key, now_s)
 
     def count(self, limit_key: str, now_s: float) -> bool:
-        """A request has failed before its sender was known; whether it is worth a line in the log: of an address
-        over its limit, one a second is."""
+        """Count a request that failed before its sender was known. Returns whether to log it: of an address over
+        its limit, one request a second is logged."""
         if not limit_key:
             return True
         try:

@@ -1,8 +1,8 @@
 """HTTP/1.1 requests from the bytes of one connection, one request at a time, within limits of size.
 
-Here: where a request ends, its header section (read by llhttp, through httptools), its body by length or in chunks.
-Not here: sockets and times (`connection`). What follows a request stays unread until the request is asked for, so
-requests that are sent ahead cost no more than their bytes.
+Here: where a request ends, its header section (parsed by llhttp, through httptools), its body by length or in
+chunks. Not here: sockets and times (`connection`). Bytes after a request are parsed only when the next request is
+asked for, so requests that are sent ahead cost only their bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FIRST_BYTES: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ\r")
 
 
 class Stage(enum.Enum):
-    """What of the next request has arrived: nothing, a part of its head, its head and a part of its body."""
+    """How much of the next request has arrived: nothing, a part of its head, its head and a part of its body."""
 
     NOTHING = enum.auto()
     HEAD = enum.auto()
@@ -32,7 +32,7 @@ class Stage(enum.Enum):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The request line and the headers. `length` is the body's, None where it comes in chunks."""
+    """The request line and the headers. `length`: bytes of the body; None if it comes in chunks."""
 
     method: str
     path: str
@@ -43,7 +43,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Callbacks:
-    """What httptools calls with the parts of a header section."""
+    """The callbacks of httptools for the parts of a header section."""
 
     def __init__(self) -> None:
         self.url = b""
@@ -57,16 +57,16 @@ class _Callbacks:
 
 
 def read_head(data: bytes) -> Head:
-    """The head in `data`, which ends with its empty line. Raises InvalidRequest.
+    """Parse the head in `data`, which ends with an empty line. Raises InvalidRequest.
 
-    Offers of another protocol (`Upgrade`) are passed over: Java's client and curl make them with a first request.
+    An `Upgrade` to another protocol is ignored: Java's client and curl offer one in their first request.
     """
     callbacks = _Callbacks()
     parser = httptools.HttpRequestParser(callbacks)
     try:
         parser.feed_data(data)
     except httptools.HttpParserUpgrade:
-        pass  # the head was read to its end, and the body is read here
+        pass  # the head was parsed completely, and the body is read here
     except httptools.HttpParserError as refused:
         raise InvalidRequest(f"malformed HTTP: {refused}") from None
     if not callbacks.url:
@@ -92,7 +92,7 @@ def read_head(data: bytes) -> Head:
 
 
 def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
-    """The members, in lower case, of the lists in the headers that say how a request is framed."""
+    """The values, in lower case, of the headers that say where a request ends."""
     found: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_HEADERS}
     for name, value in headers:
         if name in found:
@@ -101,7 +101,7 @@ def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
 
 
 def _path(url: bytes, method: str) -> str:
-    if method == "CONNECT":  # its target is an authority, and no path is answered to it
+    if method == "CONNECT":  # its target is an authority, and no path answers this method
         return url.decode("ascii", "replace")
     try:
         path = httptools.parse_url(url).path
@@ -113,14 +113,14 @@ def _path(url: bytes, method: str) -> str:
 
 
 class RequestParser:
-    """The requests of one connection. Give it bytes with `receive`, take requests with `next_request`."""
+    """Parses the requests of one connection. `receive` adds bytes, `next_request` takes a request."""
 
     def __init__(self, header_bytes_max: int, body_bytes_max: int) -> None:
         self._header_bytes_max = header_bytes_max
         self._body_bytes_max = body_bytes_max
         self._unread = bytearray()
         self.head: Head | None = None
-        """Of the request whose body is being received."""
+        """The head of the request whose body is being received."""
         self._chunks: _Chunks | None = None
 
     @property
@@ -137,14 +137,14 @@ class RequestParser:
         self._unread += data
 
     def discard(self) -> None:
-        """Forget what has arrived: the connection ends."""
+        """Discard what has arrived, because the connection ends."""
         self._unread.clear()
         self.head = self._chunks = None
 
     def next_request(self) -> HttpRequest | None:
-        """The next request, None until all of it has arrived.
+        """The next request; None until it has arrived completely.
 
-        Raises InvalidRequest, HeadersTooLarge and TooLarge; then there is no next request on this connection.
+        Raises InvalidRequest, HeadersTooLarge and TooLarge. After an error, the connection has no further request.
         """
         if self.head is None and not self._take_head():
             return None
@@ -165,7 +165,7 @@ class RequestParser:
         if size > self._header_bytes_max:
             raise headers_too_large(self._header_bytes_max)
         if end < 0:
-            if unread and unread[0] not in _FIRST_BYTES:  # a TLS greeting, say, which has no end of a head
+            if unread and unread[0] not in _FIRST_BYTES:  # for example a TLS handshake, which has no end of a head
                 raise InvalidRequest("malformed HTTP: expected a method")
             return False
         head = read_head(bytes(unread[:size]))
@@ -196,9 +196,8 @@ class _ChunkPart(enum.Enum):
 
 
 class _Chunks:
-    """A body in chunks (RFC 9112, section 7.1), read strictly. Extensions and trailers are read past: they mean
-    nothing here. All that is not the body may be as long as a header section, which also bounds how many
-    chunks there are."""
+    """A body in chunks (RFC 9112, section 7.1), parsed strictly. Extensions and trailers are ignored. Everything
+    except the body may be as long as a header section, which also bounds the number of chunks."""
 
     def __init__(self, framing_bytes_max: int, body_bytes_max: int) -> None:
         self.body = bytearray()
@@ -207,10 +206,10 @@ class _Chunks:
         self._framing_bytes = 0
         self._part = _ChunkPart.SIZE
         self._remaining = 0
-        """Bytes of the chunk that is being read, without the line break after it."""
+        """Bytes of the current chunk that have not arrived, without the line break after it."""
 
     def take(self, unread: bytearray) -> bool:
-        """Take from the beginning of `unread`; whether the body is complete.
+        """Take bytes from the beginning of `unread`. Returns whether the body is complete.
 
         Raises InvalidRequest, HeadersTooLarge, TooLarge.
         """

@@ -1,17 +1,16 @@
-"""Changing the master key of an installation while its servers run.
+"""Rotates the master key of an installation while its servers run.
 
-Here: finding every value that the master key seals, and replacing it by the same value sealed under the new key:
-the data key of each organization, and the sealed values of the installation. Values that data keys seal stay as
-they are. Not here: the cryptography (`signer.resealing`), the command (`cli`), the order of restarts
-(docs/security.md).
+Here: every value that the master key seals is replaced by the same value sealed under the new key: the data key of
+each organization, and the sealed values of the installation. Values that data keys seal do not change. Not here:
+the cryptography (`signer.resealing`), the command (`cli`), the order of restarts (docs/security.md).
 
-This does not go through the pipeline: no user asks for it, no policy speaks of it, and no organization's content
-changes. Each value is replaced in a commit of its own, which holds only if the value has not changed since it was
-read; the id of the sealing key shows which values are done. A rotation that was stopped is run again and does the
-rest.
+The rotation does not use the pipeline: no user asks for it, no policy applies to it, and no content of an
+organization changes. Each value is replaced in its own commit, which succeeds only if the value has not changed
+since it was read. The id of the sealing key shows which values are done. If a rotation was interrupted, the
+operator runs it again, and it does the rest.
 
-The proof key is replaced first: from then on a server that lacks the new key is not ready, and refuses to start.
-The check value is replaced last: until then a server that has only the new key refuses to start.
+The proof key is replaced first: from then on, a server without the new key is not ready and refuses to start. The
+check value is replaced last: until then, a server that has only the new key refuses to start.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ _SHOWN_MAX: Final = 5
 
 
 class RotationRefused(Exception):
-    """Why not everything moved to the new key, in one line for the operator."""
+    """The rotation is not complete. The message is one line for the operator."""
 
 
 class Progress(msgspec.Struct):
-    """`seen` data keys, of which `resealed` were sealed again; `installation_values` likewise."""
+    """`seen`: data keys that were looked at. `resealed`: those that were sealed again. `installation_values`:
+    values of the installation that were sealed again."""
 
     seen: int = 0
     resealed: int = 0
@@ -59,11 +59,12 @@ async def rotate_master(
     new_id: Callable[[], str],
     report: Callable[[Progress], None],
 ) -> Progress:
-    """Seal under `new` every value that is sealed under `old`. Returns what was done; `report` is called per page.
+    """Seal every value that is sealed under `old` again, under `new`. Returns the progress; `report` gets it after
+    each page.
 
-    Raises RotationRefused: the database holds no organization; the two keys are one; neither is this
-    installation's; a value opens under neither (all others have been replaced then, but not the check value); a
-    server goes on sealing under `old`.
+    Raises RotationRefused: the database holds no organization; both keys are the same; neither is this
+    installation's; a value opens under neither (then all others were replaced, except the check value); a server
+    still seals under `old`.
     """
     if new.key_id == old.key_id:
         raise RotationRefused(f"both master keys are the same, {new.key_id}")
@@ -96,11 +97,11 @@ class _Rotation:
         self.progress = Progress()
 
     async def check(self) -> None:
-        """Raises RotationRefused unless one of the keys is this installation's."""
+        """Raise RotationRefused unless one of the keys is this installation's."""
         try:
             self._resealer.check(MASTER_KEY_CHECK, _sealed(await self._stored(MASTER_KEY_CHECK)))
         except SealBroken as broken:
-            raise RotationRefused(f"neither is the master key of this installation: {broken}") from None
+            raise RotationRefused(f"neither key is the master key of this installation: {broken}") from None
 
     async def replace_data_keys(self) -> int:
         """One pass over all organizations. Returns how many data keys were replaced."""
@@ -124,7 +125,7 @@ class _Rotation:
         return self.progress.resealed - before
 
     async def _replace_data_key(self, organization_id: str) -> str:
-        """Replace one. Returns "", or why it does not open."""
+        """Replace one data key. Returns "", or why it does not open."""
         for _ in range(_ATTEMPTS):
             organization = await self._store.organization(organization_id)
             assert organization is not None, organization_id
@@ -152,11 +153,11 @@ class _Rotation:
                 self.progress.resealed += 1
                 return ""
         raise RotationRefused(
-            f"organization {organization_id} changed {_ATTEMPTS} times meanwhile: run this command again"
+            f"organization {organization_id} changed {_ATTEMPTS} times during the rotation; run this command again"
         )
 
     async def replace_instance_value(self, name: str) -> None:
-        """`name` is one in SEALED_VALUES."""
+        """Replace a value of the installation. `name` is in SEALED_VALUES."""
         while not self._resealer.is_current(sealed := _sealed(stored := await self._stored(name))):
             try:
                 resealed = self._resealer.instance_value(name, sealed)

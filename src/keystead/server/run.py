@@ -1,6 +1,6 @@
-"""Serving in this process: an event loop, the sockets, the signals that end it.
+"""Serves in this process: an event loop, the sockets, the signals that end it.
 
-Here: start and stop. Not here: what is served (`application`), several processes (`workers`), the commands (`cli`).
+Here: start and stop. Not here: the answers (`application`), several processes (`workers`), the commands (`cli`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import uvloop
 
 from keystead.server.application import Application
 from keystead.server.connection import Answer, HttpConnection
-from keystead.server.connections import ConnectionLimits, Connections
-from keystead.server.console_link import ConsoleLink
+from keystead.server.connections import Connections
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
 from keystead.server.opening import open_checked
@@ -25,12 +24,12 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings
 
 SWITCH_INTERVAL_S = 0.001
-"""The event loop gives up the interpreter lock at each read of the database, and would by default wait 5 ms for the
-thread that writes to give it back."""
+"""The event loop releases the interpreter lock at each read of the database. With the default, it would wait 5 ms
+until the thread that writes releases it."""
 
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
-"""A request makes hundreds of objects and hardly a cycle: looking for cycles as often as Python does by default
-costs a submission a thirtieth of its time."""
+"""A request makes hundreds of objects and almost no cycles. To look for cycles as often as Python does by default
+costs a thirtieth of a submission's time."""
 
 
 def serve_here(
@@ -38,25 +37,36 @@ def serve_here(
     sockets: Sequence[socket.socket],
     *,
     connector: socket.socket | None = None,
-    when_open: Callable[[Service], Awaitable[None]] | None = None,
-    console_link: ConsoleLink | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT. `connector`: as Service takes it; `console_link`: as
-    Application does.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: see `Service`.
 
-    `when_open` is called before the first request is answered. Raises NotReady, SettingsError.
+    Raises NotReady, SettingsError.
+    """
+
+    async def application(service: Service) -> Answer:
+        return Application(service).answer
+
+    serve_service(Service(settings, connector=connector), sockets, application)
+
+
+def serve_service(
+    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[Answer]]
+) -> None:
+    """Serve this service in this process until SIGTERM or SIGINT.
+
+    `application` is called with the open service, before the first request is answered. Raises NotReady,
+    SettingsError.
     """
     _tune_interpreter()
+    settings = service.settings
     limits = connection_limits(settings)
-    service = Service(settings, connector=connector)
 
     async def served() -> None:
         await service.open()
         try:
-            if when_open is not None:
-                await when_open(service)
-            answer = Application(service, console_link).answer
-            await serve(answer, limits, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
+            answer = await application(service)
+            connections = Connections(limits, service.clock)
+            await serve(answer, connections, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
         finally:
             await service.close()
 
@@ -65,14 +75,14 @@ def serve_here(
 
 async def serve(
     answer: Answer,
-    limits: ConnectionLimits,
+    connections: Connections,
     sockets: Sequence[socket.socket],
     stop: asyncio.Event,
     shutdown_timeout_s: float,
 ) -> None:
-    """Answer callers on these sockets until `stop` is set; requests under way then have `shutdown_timeout_s`."""
+    """Answer callers on these sockets until `stop` is set. Requests that are then under way have
+    `shutdown_timeout_s`."""
     loop = asyncio.get_running_loop()
-    connections = Connections(limits)
     listening = [
         await loop.create_server(lambda: HttpConnection(connections, answer), sock=listener, backlog=BACKLOG)
         for listener in sockets
@@ -88,7 +98,7 @@ async def serve(
 
 
 def check(settings: Settings, connector: socket.socket) -> None:
-    """What a worker process would find, before any is started. Raises NotReady, SettingsError."""
+    """Check the installation before worker processes are started. Raises NotReady, SettingsError."""
     connection_limits(settings)
 
     async def opened() -> None:
@@ -98,7 +108,7 @@ def check(settings: Settings, connector: socket.socket) -> None:
 
 
 def _stop_on_signals() -> asyncio.Event:
-    """Set by SIGTERM, and by SIGINT (Ctrl-C), whose second one ends the process at once."""
+    """An event that SIGTERM and SIGINT (Ctrl-C) set. A second SIGINT ends the process at once."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
     def interrupted() -> None:
@@ -115,5 +125,5 @@ def _stop_on_signals() -> asyncio.Event:
 def _tune_interpreter() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.collect()
-    gc.freeze()  # what is imported by now stays
+    gc.freeze()  # imported modules are never garbage
     gc.set_threshold(*GARBAGE_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""Which senders the settings name, and the loop that sends with them.
+"""The senders that the settings name, and the loop that sends with them.
 
 Here: from settings to senders, opening a message's text. Not here: sending (`delivery`).
 """
@@ -34,13 +34,14 @@ class Senders(msgspec.Struct, frozen=True):
 
 
 def senders_of(settings: Settings, clock: Clock) -> Senders:
-    """The senders that the settings name; a channel without one is refused to callers. Raises SettingsError."""
+    """The senders that the settings name. Messages of a channel without a sender are refused. Raises
+    SettingsError."""
     if settings.mode == "dev":
         kept = KeptMessages(clock.now_ms)
         return Senders({"email": kept, "sms": kept}, kept, "dev@localhost")
     by_channel: dict[Channel, Sender] = {}
     if settings.message_hook_url:
-        from keystead.delivery.hook import HookSender  # slow to import, and of use to few servers
+        from keystead.delivery.hook import HookSender  # slow to import, and few servers need it
 
         if urlsplit(settings.message_hook_url).scheme != "https":
             raise SettingsError("setting KEYSTEAD_MESSAGE_HOOK_URL: expected an address that begins with https://")
@@ -57,13 +58,11 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
 
         if not settings.smtp_sender:
             raise SettingsError(
-                "setting KEYSTEAD_SMTP_SENDER: needed with KEYSTEAD_SMTP_HOST: the sender's address"
+                "setting KEYSTEAD_SMTP_SENDER: set the sender's address; KEYSTEAD_SMTP_HOST needs it"
             )
         password_file = settings.smtp_password_file
         if bool(settings.smtp_username) != bool(password_file):
-            raise SettingsError(
-                "settings KEYSTEAD_SMTP_USERNAME and KEYSTEAD_SMTP_PASSWORD_FILE: give both or none"
-            )
+            raise SettingsError("settings KEYSTEAD_SMTP_USERNAME and KEYSTEAD_SMTP_PASSWORD_FILE: set both or none")
         server = SmtpServer(
             host=settings.smtp_host,
             port=settings.smtp_port,
@@ -80,13 +79,13 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
     return Senders(by_channel, None, settings.smtp_sender)
 
 
-def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> Outbox:
-    """The loop of this process that sends what waits, also what another process wrote."""
+def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock, kept_ms: int) -> Outbox:
+    """The loop of this process that sends waiting messages, including those that another process wrote."""
 
     async def opened(waiting: OutgoingMessage) -> Message:
         organization = await store.organization(waiting.organization_id)
         if organization is None or waiting.sealed is None:
-            raise SendFailed("the organization of the message is gone", permanent=True)
+            raise SendFailed("the organization of the message was deleted", permanent=True)
         text = await signer.open_message(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
@@ -102,13 +101,14 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
         now_ms=clock.now_ms,
         new_id=new_id,
         random_fraction=random.random,
+        kept_ms=kept_ms,
         default_sender=senders.sender_address,
     )
 
 
 def _secret(name: str, file: str) -> str:
     if not file:
-        raise SettingsError(f"setting KEYSTEAD_{name}: needed: a file that holds the secret on one line")
+        raise SettingsError(f"setting KEYSTEAD_{name}: set it to a file that holds the secret on one line")
     try:
         return Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as refused:

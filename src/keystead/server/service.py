@@ -1,20 +1,18 @@
 """The parts of a running server, opened and closed together: store, signer, identities, lifecycle.
 
-Here: their life between start and stop, and health. Not here: HTTP (`application`), what must hold before the start
-(`opening`).
+Here: start, stop and health. Not here: HTTP (`application`), the conditions for the start (`opening`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
+import random
 import socket
 
 import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
-from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
 from keystead.delivery.kept import KeptMessages
@@ -25,23 +23,25 @@ from keystead.organizations.outgoing_messages import MessageRules
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
-from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.environment import ChosenStatus, Environment, Rules, no_chosen_status
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
 from keystead.pipeline.ports import Identities, Sealed, Signer
 from keystead.pipeline.requests import Liveness
 from keystead.server.authentication import Verifiers
-from keystead.server.opening import SystemClock, open_checked
+from keystead.server.opening import open_checked
+from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, outbox_of
 from keystead.server.settings import Settings
+from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
 
 
 def rules_of(settings: Settings, senders: Senders) -> Rules:
-    """What these settings say of decisions."""
+    """The rules of decisions in these settings."""
     limits = {
         name.removeprefix("limit_"): value
         for name, value in msgspec.structs.asdict(settings).items()
@@ -54,6 +54,7 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
         messages=MessageRules(
             channels=frozenset(senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
+            kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
         ),
         approvals_last_ms=settings.approvals_last_s * 1000,
@@ -65,9 +66,10 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
 
 
 class Service:
-    """The parts that answering requests needs. Those below are there between start and stop.
+    """The parts that answer requests. The attributes below exist between `open` and `close`.
 
-    The signer is the process that `connector` leads to; without one, it is in this process.
+    `connector` connects to the signer's process; without it, the signer is in this process. `chosen_status` is for
+    development servers (`pipeline.environment`).
     """
 
     store: DatabaseStore
@@ -78,15 +80,24 @@ class Service:
     verifiers: Verifiers
     kept_messages: KeptMessages | None
 
-    def __init__(self, settings: Settings, *, connector: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        connector: socket.socket | None = None,
+        sources: Sources = SYSTEM_SOURCES,
+        chosen_status: ChosenStatus = no_chosen_status,
+    ) -> None:
         self.settings = settings
+        self.sources = sources
         self._connector = connector
-        self.clock = SystemClock()
+        self._chosen_status = chosen_status
+        self.clock = sources.clock
         self._is_open = False
 
     async def open(self) -> None:
         """Raises NotReady."""
-        self._opened = await open_checked(self.settings, self._connector)
+        self._opened = await open_checked(self.settings, self._connector, self.sources)
         self.store, self.signer, self.identities = (
             self._opened.store,
             self._opened.signer,
@@ -98,11 +109,12 @@ class Service:
             signer=self.signer,
             oauth2=self._opened.oauth2,
             clock=self.clock,
-            new_id=new_id,
+            new_id=self.sources.new_id,
             catalogue=CATALOGUE,
             rules=rules_of(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
             policy_sets=PolicySets(settings.policy_characters_cached),
+            chosen_status=self._chosen_status,
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}
@@ -113,21 +125,23 @@ class Service:
             clock=self.clock,
         )
         self.kept_messages = senders.kept
-        outbox = outbox_of(senders, self.store, self.signer, self.clock)
+        kept_ms = self.environment.rules.messages.kept_ms
+        outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)
-        self._sending = asyncio.create_task(outbox.run())
+        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        self._background = [asyncio.create_task(outbox.run()), asyncio.create_task(purging)]
         self._is_open = True
 
     async def close(self) -> None:
-        """Finish what has been handed in, then close the database."""
+        """Finish the commits that were handed in, then close the database."""
         self._is_open = False
-        self._sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sending
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._opened.close()
 
     def reading(self, organization: Organization, caller: Principal) -> Reading:
-        """What a query of this caller may look at."""
+        """What a query of this caller may read."""
         return Reading(
             now_ms=self.clock.now_ms(),
             organization=organization,
@@ -138,7 +152,7 @@ class Service:
         )
 
     async def healthz(self) -> bytes:
-        """This process lives."""
+        """This process runs."""
         return b'{"status":"ok"}'
 
     async def readyz(self) -> bytes:
@@ -150,8 +164,8 @@ class Service:
             if not await is_current(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:
-                # A rotation of the master key replaces the proof key first: with its id the signer can be asked
-                # whether it has the key that data is sealed under.
+                # A rotation of the master key replaces the proof key first. The id of its sealing key is the one
+                # that the signer must have.
                 proof_key = msgspec.json.decode(await self.store.instance_value(PROOF_KEY.name) or b"", type=Sealed)
                 await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
@@ -159,7 +173,7 @@ class Service:
         return b'{"status":"ready"}'
 
     async def bundle_signer(self) -> bytes:
-        """Whose signature to expect on export and import bundles. Raises Unavailable."""
+        """The key whose signature clients expect on export and import bundles. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         return encode(await self.signer.bundle_signer())
@@ -171,11 +185,11 @@ class Service:
         return encode({"keys": await self.signer.installation_keys()})
 
     async def openapi(self) -> bytes:
-        """The OpenAPI document of every operation answered here."""
+        """The OpenAPI document of every operation of this server."""
         return _openapi_bytes()
 
 
 @functools.cache
 def _openapi_bytes() -> bytes:
-    """Made once: it takes as long as a hundred queries, and anyone may ask."""
+    """Encoded once: it takes as long as a hundred queries, and everybody may ask."""
     return encode(openapi_document(CATALOGUE))

@@ -1,6 +1,6 @@
-"""What an operator can set: each setting once, as an environment variable KEYSTEAD_… with its default.
+"""The operator's settings. Each is declared once, as an environment variable KEYSTEAD_… with its default.
 
-Command-line flags set the same variables. Not here: what they are used for.
+Command-line flags set the same variables. Not here: what the settings do.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ CLIENT_VARIABLES = frozenset(
     f"{PREFIX}{name}"
     for name in ("BASE_URL", "ORGANIZATION_ID", "API_PUBLIC_KEY", "API_PRIVATE_KEY", "CREDENTIALS", "USER_ID")
 )
-"""Variables of the same prefix that the client and the commands read, not the server."""
+"""Variables of the same prefix for the client and the commands. The server ignores them."""
 
 
 class SettingsError(Exception):
-    """A setting that is unknown, missing or malformed; its message is one line for the operator."""
+    """A setting that is unknown, missing or malformed. The message is one line for the operator."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Times end in their unit; sizes are bytes. The words beside each are its documentation (`configuration`)."""
+    """Names of times end in their unit; sizes are in bytes. The descriptions are the documentation
+    (`configuration`)."""
 
     database_url: Annotated[str, Meta(description="`postgresql://…` or `sqlite:///FILE`.")]
     mode: Annotated[
         Literal["dev", "serve"],
-        Meta(description="Which command's data this is; `dev` and `serve` refuse each other's."),
+        Meta(description="The command that made the data; `dev` and `serve` refuse the data of the other."),
     ] = "serve"
     master_key_file: Annotated[
         str,
@@ -43,18 +44,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     other_master_key_file: Annotated[
         str,
-        Meta(description="A second master key while keys change: it opens what it sealed, and seals nothing."),
+        Meta(description="A second master key during a rotation: it opens what it sealed, and seals nothing."),
     ] = ""
     master_key: Annotated[str, Meta(description="The master key itself, in place of a file.")] = ""
     pkcs11_pin: Annotated[
-        str, Meta(description="PIN of the PKCS#11 token, where the URI names no file that holds it.")
+        str, Meta(description="PIN of the PKCS#11 token, if the URI names no file with the PIN.")
     ] = ""
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0, le=65_535)] = 8080
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
     answer_form: Annotated[
         Literal["auto", "documented", "sdk"],
-        Meta(description="Form of answers: `auto` looks at who asks (divergences.md)."),
+        Meta(description="Form of answers: `auto` recognizes the client (divergences.md)."),
     ] = "auto"
     cors_origins: Annotated[
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
@@ -75,11 +76,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Seconds in which a request's body must be complete.", ge=1)
     ] = 15
     write_timeout_s: Annotated[
-        int, Meta(description="Seconds in which a caller must have read an answer; then it is cut off.", ge=1)
+        int, Meta(description="Seconds in which a caller must read an answer; then the connection is reset.", ge=1)
     ] = 30
     idle_timeout_s: Annotated[int, Meta(description="Seconds after which an idle connection is closed.", ge=1)] = 75
     connections_max: Annotated[
-        int, Meta(description="Most open connections of a process; fewer where it may open fewer files.", ge=1)
+        int, Meta(description="Most open connections of a process; fewer if it may open fewer files.", ge=1)
     ] = 4_096
     connections_per_address_max: Annotated[
         int, Meta(description="Most open connections from one address (IPv6: one /64 network) to a process.", ge=1)
@@ -91,60 +92,58 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     failures_per_address: Annotated[
         int,
         Meta(
-            description="Requests per second from one address that may fail before their sender is known; then "
-            "it is answered 429 before stamps are verified. 0 for no limit.",
+            description="Requests per second from one address that may fail before their sender is known; further "
+            "ones get 429 before stamps are verified. 0 for no limit.",
             ge=0,
         ),
     ] = 20
     proxy_networks: Annotated[
         str,
         Meta(
-            description="Networks, separated by commas, whose addresses are proxies': each stands for many "
-            "callers, so limits per address do not hold for it."
+            description="Networks of proxies, separated by commas. The address of a proxy stands for many "
+            "callers, so limits per address do not apply to it."
         ),
     ] = "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7"
     shutdown_timeout_s: Annotated[
         int, Meta(description="Seconds that requests under way have when the server is told to stop.", ge=1)
     ] = 30
     timestamp_past_s: Annotated[
-        int, Meta(description="Seconds that a submission's `timestampMs` may lie behind the server's clock.", ge=1)
+        int, Meta(description="Seconds that a submission's `timestampMs` may be behind the server's clock.", ge=1)
     ] = 3_600
-    timestamp_future_s: Annotated[int, Meta(description="Seconds that it may lie ahead.", ge=1)] = 300
+    timestamp_future_s: Annotated[int, Meta(description="Seconds that it may be ahead of the clock.", ge=1)] = 300
     approvals_last_s: Annotated[
-        int, Meta(description="Seconds after which approvals lapse and must be cast again.", ge=1)
+        int, Meta(description="Seconds after which approvals lapse and must be given again.", ge=1)
     ] = 86_400
     deny_policies_fail_closed: Annotated[
-        bool, Meta(description="Whether a DENY policy that fails to evaluate denies (security.md).")
+        bool, Meta(description="A DENY policy that fails to evaluate denies (security.md).")
     ] = False
     refuse_raw_payloads: Annotated[
         bool,
-        Meta(
-            description="Whether organizations with policies about transactions sign no raw payloads (policies.md)."
-        ),
+        Meta(description="Refuse raw payloads of organizations with policies about transactions (policies.md)."),
     ] = False
     policy_characters_cached: Annotated[
         int, Meta(description="Characters of policies that a process keeps compiled; each takes 100 bytes.", ge=0)
     ] = 1_000_000
     oidc_keys_file: Annotated[
         str,
-        Meta(description="JSON file of OpenID Connect issuers and their keys, `{issuer: JWK Set}`; none is asked."),
+        Meta(
+            description="JSON file of OpenID Connect issuers with their keys, `{issuer: JWK Set}`; none is fetched."
+        ),
     ] = ""
     oidc_issuers: Annotated[
         str,
         Meta(
-            description="More issuers, separated by commas, that are asked for their keys over HTTPS, or over HTTP "
-            "on this machine (security.md)."
+            description="More issuers, separated by commas. Their keys are fetched over HTTPS, or over HTTP on "
+            "this machine (security.md)."
         ),
     ] = ""
-    smtp_host: Annotated[
-        str, Meta(description="Mail server that e-mails are handed to; empty for none (logins.md).")
-    ] = ""
+    smtp_host: Annotated[str, Meta(description="Mail server that sends e-mails; empty for none (logins.md).")] = ""
     smtp_port: Annotated[int, Meta(description="Its port.", ge=1, le=65_535)] = 587
     smtp_security: Annotated[
         Literal["starttls", "tls", "none"],
         Meta(description="How the connection to it is protected; `none` is for a server on the same machine."),
     ] = "starttls"
-    smtp_sender: Annotated[str, Meta(description="Address that e-mails come from, where a caller names none.")] = ""
+    smtp_sender: Annotated[str, Meta(description="Sender of e-mails, if the caller names none.")] = ""
     smtp_username: Annotated[str, Meta(description="Name to log in to the mail server; empty for none.")] = ""
     smtp_password_file: Annotated[str, Meta(description="File with the password for it, on one line.")] = ""
     smtp_ca_file: Annotated[
@@ -153,19 +152,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     message_hook_url: Annotated[
         str,
         Meta(
-            description="Address (https) that every SMS is posted to, and every e-mail where no mail server is set."
+            description="Address (https) that gets every SMS as a POST, and every e-mail if no mail server is set."
         ),
     ] = ""
     message_hook_secret_file: Annotated[
         str, Meta(description="File with the secret that signs these posts (HMAC-SHA256), 32 bytes or more.")
     ] = ""
     messages_last_s: Annotated[
-        int, Meta(description="Seconds after which a message that cannot be sent is given up.", ge=1)
+        int, Meta(description="Seconds after which a message that could not be sent is dropped.", ge=1)
     ] = 600
+    messages_kept_s: Annotated[
+        int,
+        Meta(
+            description="Seconds for which the outbox keeps messages that are done with, and `list_email_events` "
+            "tells of e-mails; then they are deleted.",
+            ge=1,
+        ),
+    ] = 30 * 24 * 3_600
     sandbox_contacts: Annotated[
         bool,
         Meta(
-            description="Whether the sandbox contacts get the one-time code 000000, and no message. `keystead dev` "
+            description="Sandbox contacts get the one-time code 000000, and no message. `keystead dev` "
             "always does this. Anybody knows that code: set it only where nobody's keys are (logins.md)."
         ),
     ] = False
@@ -173,21 +180,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description="Issuer in the ID tokens that this server signs for people of OAuth 2.0 providers. Do not "
-            "change it once somebody has logged in: people are known by it."
+            "change it after the first login: it is part of each person's identity."
         ),
     ] = "https://oauth2.keystead.invalid"
     oauth2_x_exchange_url: Annotated[str, Meta(description="Where X exchanges authorization codes.")] = (
         "https://api.x.com/2/oauth2/token"
     )
-    oauth2_x_user_url: Annotated[str, Meta(description="Where X tells who a bearer token is of.")] = (
+    oauth2_x_user_url: Annotated[str, Meta(description="Where X names the person of a bearer token.")] = (
         "https://api.x.com/2/users/me"
     )
     oauth2_discord_exchange_url: Annotated[
         str, Meta(description="Where Discord exchanges authorization codes.")
     ] = "https://discord.com/api/oauth2/token"
-    oauth2_discord_user_url: Annotated[str, Meta(description="Where Discord tells who a bearer token is of.")] = (
-        "https://discord.com/api/users/@me"
-    )
+    oauth2_discord_user_url: Annotated[
+        str, Meta(description="Where Discord names the person of a bearer token.")
+    ] = "https://discord.com/api/users/@me"
     rate_limit: Annotated[
         int,
         Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),
@@ -204,16 +211,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Most organizations that a process keeps in memory.", ge=1)
     ] = 10_000
     organization_bytes_cached: Annotated[
-        int, Meta(description="Most bytes, measured, that they and the answers kept with them may take.", ge=1)
+        int, Meta(description="Most measured bytes of these organizations and of answers cached with them.", ge=1)
     ] = 268_435_456
     signing_bytes_cached: Annotated[
         int, Meta(description="Most bytes of keys and contract interfaces that a process keeps for signing.", ge=0)
     ] = 67_108_864
     sign_legacy_without_chain_id: Annotated[
         bool,
-        Meta(
-            description="Whether Ethereum transactions that name no chain, and are valid on every one, are signed."
-        ),
+        Meta(description="Sign Ethereum transactions that name no chain and are therefore valid on every chain."),
     ] = False
 
     def __repr__(self) -> str:
@@ -229,7 +234,7 @@ AllSettings: type[Settings] = msgspec.defstruct(
     bases=(Settings,),
     frozen=True,
     kw_only=True,
-)  # type: ignore[assignment] # `bases` makes it one
+)  # type: ignore[assignment] # `bases` makes it a Settings
 """The settings, with `limit_…` for each limit that a record kind declares."""
 
 SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY", f"{PREFIX}PKCS11_PIN"})
@@ -254,7 +259,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         return msgspec.convert(values, AllSettings, strict=False)
     except msgspec.ValidationError as refused:
         if "missing required field" in str(refused):
-            raise SettingsError("no database: give --database-url or KEYSTEAD_DATABASE_URL") from None
+            raise SettingsError("no database: set --database-url or KEYSTEAD_DATABASE_URL") from None
         raise SettingsError(_named(refused)) from None
 
 
@@ -265,7 +270,7 @@ _KUBERNETES_PORT: Final = re.compile(PREFIX + r"(\w+_)?PORT")
 
 
 def _is_of_kubernetes(name: str, value: str) -> bool:
-    """Whether Kubernetes sets this variable, for a Service named keystead or keystead-…: not the operator."""
+    """Whether Kubernetes, not the operator, sets this variable: for a Service named keystead or keystead-…."""
     if _KUBERNETES_NAMES.fullmatch(name):
         return True
     return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))

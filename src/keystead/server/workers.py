@@ -1,6 +1,6 @@
-"""Serving in several processes that share the sockets. One that ends is started again.
+"""Serves in several processes that share the sockets. A process that ends is started again.
 
-Here: starting and ending processes, and what each of them runs. Not here: what one process does (`run`).
+Here: starting and ending processes, and their main function. Not here: serving in one process (`run`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from keystead.signer.connector import inherited
 from keystead.storage.open import sqlite_path
 
 _LOOK_S: Final = 0.5
-"""How often it is asked whether a process has ended."""
+"""How often the processes are checked."""
 _PAUSE_S: Final = 2.0
-"""A process that ended is started again no sooner than this after its last start."""
+"""The least time between two starts of a process."""
 _END_GRACE_S: Final = 5.0
-"""How much longer than the time to stop a process has until it is killed."""
+"""How long after its time to stop a process is killed."""
 
 
 def check_workers(settings: Settings) -> None:
-    """Raises SettingsError if several processes are to serve a SQLite file: one process at a time writes to it, so
-    that they would take turns and be slower than one."""
+    """Raise SettingsError if several processes are to serve a SQLite file. Only one process at a time can write to
+    it, so they would be slower than one."""
     if settings.workers > 1 and sqlite_path(settings.database_url) is not None:
         raise SettingsError(
             f"KEYSTEAD_WORKERS is {settings.workers}, but only one process can serve a SQLite file: only one at a "
@@ -43,7 +43,7 @@ def check_workers(settings: Settings) -> None:
 
 
 class _Worker:
-    """One process, and those that are started in its place."""
+    """One process, and the processes that replace it."""
 
     def __init__(self, command: list[str], descriptors: Sequence[int]) -> None:
         self._command = command
@@ -78,7 +78,7 @@ def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], conne
     """Serve in `settings.workers` processes until SIGTERM or SIGINT.
 
     They read their settings from the environment, from which secrets are removed, and inherit the sockets and the
-    way to the signer (`signer.connector`).
+    connector to the signer (`signer.connector`).
     """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -98,8 +98,8 @@ def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], conne
 
 
 def main(arguments: Sequence[str]) -> int:
-    """What each process runs. `arguments`: the parent's process id; the numbers of the inherited descriptors, the
-    connector first, then the listening sockets. Returns the exit code."""
+    """The main function of each process. `arguments`: the parent's process id; the numbers of the inherited
+    descriptors, first the connector, then the listening sockets. Returns the exit code."""
     parent, connector, *listeners = map(int, arguments)
     confinement.keep_memory_private()
     confinement.die_with_parent(parent)

@@ -1,5 +1,5 @@
 """Session tokens, verification tokens, one-time codes: their texts and rules. Pure.
 
-Here: what is signed and what is compared. Not here: private keys (`signer`), records and activities (`operations`),
-messages that carry codes (`delivery`), ID tokens of other issuers (`identities`).
+Here: the texts to sign and the comparisons. Not here: private keys (`signer`), records and activities
+(`operations`), messages with codes (`delivery`), ID tokens of other issuers (`identities`).
 """

@@ -1,7 +1,7 @@
 """Client signatures: the holder of a verification token's key confirms one login or one sign-up.
 
 Here: the checks of logins (`USAGE_TYPE_LOGIN`) and sign-ups (`USAGE_TYPE_SIGNUP`). Not here: the token itself
-(`verification_tokens`), what a login or a sign-up then does (`operations`).
+(`verification_tokens`), the login or sign-up that follows (`operations`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MESSAGE_CHARACTERS_MAX = 262_144
 
 
 class InvalidClientSignature(Exception):
-    """Why a client signature confirms nothing."""
+    """A client signature is not valid for this request. The message says why."""
 
 
 class _Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 def check_login_signature(
     *, public_key: str, message: str, signature: str, token: VerificationToken, session_public_key: str
 ) -> None:
-    """Raise InvalidClientSignature unless the token's key confirms a login by `session_public_key`.
+    """Raise InvalidClientSignature unless the token's key confirms a login with `session_public_key`.
 
     `public_key`, `session_public_key`: compressed P-256 in hex. `signature`: r and s in hex, 128 digits, over
     SHA-256 of `message`, a JSON text.
@@ -74,7 +74,7 @@ def check_signup_signature(
 
 
 def _verified(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
-    """The message, once it is signed by the token's key and names the token."""
+    """The message, after the check that the token's key signed it and that it names the token."""
     if token.public_key is None or public_key.lower() != token.public_key.lower():
         raise InvalidClientSignature("`publicKey` is not the key of the verification token")
     if len(message) > MESSAGE_CHARACTERS_MAX:
@@ -97,7 +97,7 @@ def _verified(public_key: str, message: str, signature: str, token: Verification
 
 
 def _without_empty(value: Any) -> Any:
-    """The value with empty members left out at every level, so that an absent and an empty member are equal."""
+    """The value without empty members at every level, so that an absent and an empty member are equal."""
     match value:
         case dict():
             kept = {name: _without_empty(each) for name, each in value.items()}

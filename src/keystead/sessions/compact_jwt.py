@@ -1,6 +1,6 @@
 """JSON Web Tokens in compact form (RFC 7515, section 7.1), as published clients read and write them.
 
-Here: the text that is signed, putting a signature to it, taking a token apart. Not here: which claims a token has.
+Here: the text that is signed, adding the signature, parsing a token. Not here: which claims a token has.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from keystead.stamps.base64url import decode_base64url, encode_base64url
 SIGNATURE_BYTES = 64
 """r and s of ES256, 32 bytes each, big-endian (RFC 7518, section 3.4)."""
 
-# Published clients decode the payload with the browser's `atob`, which does not know `-` and `_`. In ASCII text
-# only these characters can lead to one of the two, and JSON allows to write each as an escape.
+# Published clients decode the payload with the browser's `atob`, which does not accept `-` and `_`. In ASCII text
+# only these characters can produce one of the two, and JSON allows each as an escape.
 _ESCAPED = str.maketrans({"?": "\\u003f", ">": "\\u003e", "~": "\\u007e", "\x7f": "\\u007f"})
 
 
 class MalformedToken(Exception):
-    """Why a text is not a token of the expected form. The message never holds the token."""
+    """A text is not a token of the expected form. The message says why and never holds the token."""
 
 
 class CompactJwt(msgspec.Struct, frozen=True):
-    """A token taken apart, nothing verified. `signing_input` is the text before the last dot, in ASCII."""
+    """The parts of a token, not verified. `signing_input` is the text before the last dot, in ASCII."""
 
     header: bytes
     payload: bytes
@@ -51,7 +51,7 @@ def with_signature(signed: bytes, signature: bytes) -> str:
 
 
 def read_compact(token: str, *, characters_max: int) -> CompactJwt:
-    """Take a token apart. Raises MalformedToken."""
+    """Parse a token. Raises MalformedToken."""
     if len(token) > characters_max:
         raise MalformedToken(f"expected at most {characters_max} characters, got {len(token)}")
     parts = token.split(".")

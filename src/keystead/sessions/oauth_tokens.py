@@ -1,6 +1,6 @@
-"""The ID token that this server issues for people of OAuth 2.0 providers, which issue none themselves.
+"""The ID token that this server issues for people of OAuth 2.0 providers, because these issue none.
 
-Here: the claims, in their order. Not here: asking a provider (`identities.oauth2`), the signature (`signer`).
+Here: the claims, in their order. Not here: requests to a provider (`identities.oauth2`), the signature (`signer`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _Seconds = Annotated[int, Meta(ge=0, le=253_402_300_799)]
 
 
 class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """Times are in seconds since the epoch. `subject` is such as x:123; `audience` the client id at the provider.
+    """Times are in seconds since the epoch. `subject` looks like x:123. `audience` is the client id at the
+    provider.
 
     `nonce`: lower-case hex of SHA-256 over the text of the key that the token is bound to.
     """

@@ -1,7 +1,7 @@
-"""One-time codes: how they look, how a typed code is read, which are sandbox codes.
+"""One-time codes: their form, how a typed code is read, sandbox codes. Pure.
 
-Here: pure rules. Not here: counting attempts and rates (`operations`), the keyed digest that is stored (`signer`),
-sending (`delivery`).
+Not here: counts of attempts and rates (`operations`), the keyed digest that is stored (`signer`), sending
+(`delivery`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ATTEMPTS_MAX = 3
 ACTIVE_MAX = 3
 """Codes of one contact that are valid at the same time."""
 INIT_WINDOW_MS, INIT_MAX = 3 * 60_000, 3
-"""A user identifier may start so many codes within the window."""
+"""A user identifier may start at most INIT_MAX codes within the window."""
 
 LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
 
@@ -36,15 +36,15 @@ class CodeForm(msgspec.Struct, frozen=True):
 
 
 def new_code(form: CodeForm, random_below: Callable[[int], int]) -> str:
-    """A code. `random_below(n)` gives a uniform integer of 0 to n-1 from a cryptographic source."""
+    """A new code. `random_below(n)` returns a uniform integer from 0 to n-1 from a cryptographic source."""
     alphabet = _CROCKFORD if form.alphanumeric else _DIGITS
     return "".join(alphabet[random_below(len(alphabet))] for _ in range(form.length))
 
 
 def canonical_code(typed: str, form: CodeForm) -> str:
-    """The code that a person meant: upper case, I and L read as 1, O read as 0, blanks and hyphens left out.
+    """The code that a person meant: in upper case, with I and L read as 1 and O as 0, without blanks and hyphens.
 
-    Digits are compared as they are typed, but for blanks.
+    In codes of digits, only blanks are removed.
     """
     if not form.alphanumeric:
         return typed.replace(" ", "")

@@ -1,4 +1,4 @@
-"""P-256 signatures as r and s of 32 bytes each, over SHA-256: how tokens and client signatures carry them.
+"""P-256 signatures over SHA-256 as r and s of 32 bytes each, the form in tokens and client signatures.
 
 Here: verification with public keys. Not here: signing (`signer`), DER signatures of stamps (`stamps`).
 """
@@ -14,7 +14,7 @@ _SHA256 = ECDSA(SHA256())
 
 
 def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether `signature` (64 bytes, r then s) is this key's over SHA-256 of `message`.
+    """Whether `signature` (64 bytes, r then s) is a signature of this key over SHA-256 of `message`.
 
     `public_key`: a SEC 1 point of 33 or 65 bytes. False also for a key that is not a point of the curve.
     """

@@ -1,7 +1,7 @@
-"""The session JWT that a login returns. It describes the session; it never authenticates a request.
+"""The session JWT that a login returns. It describes the session and never authenticates a request.
 
-Here: the claims, in the order that published parsers know, and the digest that is signed. Not here: the expiring
-API key that is the session (`operations`), the private key that signs (`signer`).
+Here: the claims, in the order that published parsers expect, and the digest that is signed. Not here: the expiring
+API key of the session (`operations`), the private key that signs (`signer`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER = {"alg": "ES256", "typ": "JWT"}
 
 
 class SessionProfileClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token says of the session profile: its id, its name, and its scope in the policy language."""
+    """The claims about the session profile: its id, its name, and its scope in the policy language."""
 
     session_profile_id: _Short
     name: _Short
@@ -56,8 +56,8 @@ def session_signing_input(claims: SessionClaims) -> bytes:
 
 
 def session_message(signing_input: bytes) -> bytes:
-    """What the ECDSA-SHA256 signature covers: the SHA-256 of the text, so that it is hashed twice.
+    """The message of the ECDSA-SHA256 signature: the SHA-256 of the text. The text is therefore hashed twice.
 
-    The header says ES256, which hashes once. Published verifiers hash twice and refuse a signature of plain ES256.
+    The header says ES256, which hashes once. Published verifiers hash twice and refuse a plain ES256 signature.
     """
     return sha256(signing_input).digest()

@@ -1,6 +1,6 @@
 """Verification tokens: the JWT that verify_otp returns. It proves that a contact received a code.
 
-Here: writing the text to sign, and verifying a token that a caller presents. Not here: one-time codes
+Here: the text to sign, and the verification of a token that a caller presents. Not here: one-time codes
 (`one_time_codes`), the private key that signs (`signer`), what a verified contact may do (`operations`).
 """
 
@@ -40,7 +40,7 @@ class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidVerificationToken(Exception):
-    """Why a token proves nothing. The message never holds the token."""
+    """A token is not valid. The message says why and never holds the token."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -73,15 +73,25 @@ def verification_signing_input(token: VerificationToken) -> bytes:
 
 def claimed_contact(text: str) -> tuple[OtpType, str] | None:
     """The contact that a token names, with nothing verified; None for a text that is no token."""
+    claims = _claims(text)
+    return None if claims is None else (claims.verification_type, claims.contact)
+
+
+def claimed_id_without_key(text: str) -> str | None:
+    """The id of a token that names no key, with nothing verified; None for any other text."""
+    claims = _claims(text)
+    return None if claims is None or claims.public_key is not None else claims.id
+
+
+def _claims(text: str) -> _Claims | None:
     try:
-        claims = msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
+        return msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
     except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return claims.verification_type, claims.contact
 
 
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
-    """What a token states, once its signature and its time hold. `issuer_public_key`: a SEC 1 point.
+    """What a token states, after its signature and its time were verified. `issuer_public_key`: a SEC 1 point.
 
     The signature is verified before the claims are read. Raises InvalidVerificationToken.
     """

@@ -1,6 +1,6 @@
 """The signer: the only code that handles plaintext key material, in a process of its own.
 
-`local` carries out the calls; `rpc`, `client`, `connector` bring them to the process; `process`, `confinement`,
-`supervision` run it; `master_keys`, `resealing` serve the commands that deal with master keys. Not here: what a
-caller may ask for (`pipeline`, `policies`).
+`local` carries out the calls; `rpc`, `client`, `connector` transport them to the process; `process`,
+`confinement`, `supervision` run it; `master_keys`, `resealing` are for the commands that handle master keys. Not
+here: who may use a key (`pipeline`, `policies`).
 """

@@ -1,10 +1,10 @@
-"""The signer as the server processes see it: each method of the protocol is a request over one connection.
+"""The client of the signer's process: each method of the protocol is a request over one connection.
 
-Here: connecting, several requests in flight, asking again. Not here: how calls are encoded (`rpc`), how a
-connection comes about (`connector`), the other side (`process`).
+Here: connecting, several requests in flight, repeating a call. Not here: how calls are encoded (`rpc`), how a
+connection is made (`connector`), the other side (`process`).
 
-A call leaves nothing behind in the signer. So a call whose connection ended before the answer is made again, once,
-on a new connection; a result of the first time, if there was one, was lost.
+A call stores nothing in the signer. Therefore a call whose connection ended before the answer is repeated once, on
+a new connection. The first result, if there was one, is lost.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from keystead.signer.installation_keys import SealedInstallationKeys
 from keystead.signer.rpc import Answer, BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
 
 CALL_TIMEOUT_S: Final = 20.0
-"""How long one call may take, including the time until a signer that died is there again."""
+"""How long one call may take, including the restart of a signer that died."""
 
 _CONNECT_PAUSE_S = 0.02
 
 
 class _ConnectionLost(Exception):
-    """The connection ended before the answer came."""
+    """The connection ended before the answer arrived."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection: numbers requests, and gives each answer to the call with its number."""
+    """One connection. It numbers requests, and gives each answer to the call with its number."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
     async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
         """The call's result. `deadline` is a time of the event loop.
 
-        Raises what the signer refuses with, what `request_frame` raises, _ConnectionLost, and TimeoutError.
+        Raises the signer's refusal, the errors of `request_frame`, _ConnectionLost, and TimeoutError.
         """
         if not self.is_open:
             raise _ConnectionLost
@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
         result = self._loop.create_future()
         self._pending[number] = call, result
         self._batch.add(frame)
-        # One timer, not `asyncio.timeout`, which would cost more than the rest of this.
+        # One timer, because `asyncio.timeout` would cost more than the rest of this function.
         timer = self._loop.call_at(deadline, _time_out, result)
         try:
             return await result
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
 
 
 def _settle(call: Call, result: asyncio.Future[Any], answer: Answer) -> None:
-    if result.done():  # its caller gave up
+    if result.done():  # the caller gave up
         return
     if answer.refused:
         result.set_exception(refusal_of(answer))
@@ -114,9 +114,9 @@ def _time_out(result: asyncio.Future[Any]) -> None:
 
 
 class Channel:
-    """Connections to the signer, one at a time, made anew when one ends. Belongs to one event loop.
+    """The connection to the signer; a new one is made when it ends. Belongs to one event loop.
 
-    `connector`: the inherited end (`signer.connector`). Each connection presents `sealed` first, the
+    `connector`: the inherited end (`signer.connector`). The first call of each connection presents `sealed`, the
     installation's sealed values.
     """
 
@@ -129,14 +129,14 @@ class Channel:
         self._ready = calls()["ready"]
 
     async def open(self) -> None:
-        """Connect now. Raises Unavailable, and as `Handshake.unlock` does."""
+        """Connect now. Raises Unavailable and the errors of `Handshake.unlock`."""
         try:
             await self._connected(_deadline())
         except TimeoutError:
             raise _no_answer() from None
 
     async def ready(self, master_key_id: str) -> None:
-        """Raises Unavailable unless the signer answers now and has this master key."""
+        """Raise Unavailable unless the signer answers now and has this master key."""
         await self.ask(self._ready, self._ready.parameters(master_key_id))
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Channel:
             self._connection.close()
 
     async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
-        """What the signer answers. Raises what it refuses with, and Unavailable if it does not answer."""
+        """The signer's answer. Raises the signer's refusal, and Unavailable if the signer does not answer."""
         deadline = _deadline()
         for _ in range(2):
             try:
@@ -159,15 +159,15 @@ class Channel:
         raise _no_answer()
 
     async def _connected(self, deadline: float) -> Connection:
-        """An open connection that the signer has accepted; waits until there is one.
+        """Wait for an open connection that the signer has accepted.
 
-        Raises TimeoutError at the deadline, and as `Handshake.unlock` does.
+        Raises TimeoutError at the deadline, and the errors of `Handshake.unlock`.
         """
         async with asyncio.timeout_at(deadline), self._connecting:
             while self._connection is None or not self._connection.is_open:
                 try:
                     self._connection = await self._connect(deadline)
-                except TimeoutError:  # which is an OSError
+                except TimeoutError:  # TimeoutError is an OSError
                     raise
                 except (OSError, _ConnectionLost):
                     await asyncio.sleep(_CONNECT_PAUSE_S)
@@ -194,7 +194,7 @@ def _no_answer() -> Unavailable:
 
 
 def remote_signer(channel: Channel) -> Signer:
-    """The signer's protocol over the channel: one method per call."""
+    """The signer's protocol over the channel, with one method for each call."""
     methods = {name: _method(channel, call) for name, call in calls().items()}
     return cast(Signer, type("RemoteSigner", (), methods)())
 

@@ -1,7 +1,7 @@
-"""Ways for a process to give up rights: core dumps, being read by others of its user, network, programs, its user.
+"""Restricts the rights of a process: core dumps, reads by other processes, network, programs, its user.
 
-Linux only; elsewhere each function returns that it was not done. Not here: which process gives up what (`process`,
-`cli`).
+Linux only. On other systems each function reports that nothing was done. Not here: which process uses which
+restriction (`process`, `cli`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _CLONE_NEWNET = 0x40000000
 
 
 def keep_memory_private() -> None:
-    """No core dumps; on Linux no other process of this user may read this one's memory or environment."""
+    """Disable core dumps. On Linux, also refuse other processes of this user to read this one's memory and
+    environment."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0 if hard == 0 else hard))
     if sys.platform == "linux":
@@ -35,9 +36,10 @@ def keep_memory_private() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """This process is killed when process `parent`, which started it, ends, however that ends. Linux.
+    """Have the kernel kill this process when the process `parent`, which started it, ends for any reason. Linux
+    only.
 
-    If `parent` has ended already, this process ends now: the kernel would never tell.
+    If `parent` has ended already, this process ends now, because the kernel would send no signal.
     """
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -46,17 +48,18 @@ def die_with_parent(parent: int) -> None:
 
 
 def leave_network() -> bool:
-    """Move this process to an empty network namespace; whether that was done. The process must have one thread
-    only.
+    """Move this process to an empty network namespace. Returns whether that was done. The process must have only
+    one thread.
 
-    Open Unix sockets stay usable. Needs root or a user namespace. For the latter, call `keep_memory_private` later:
-    it closes this process's own files in /proc.
+    Open Unix sockets stay usable. Needs root or a user namespace. For a user namespace, call `keep_memory_private`
+    afterwards, because it closes this process's own files in /proc.
     """
     if sys.platform != "linux":
         return False
     if os.geteuid() == 0:
         return _unshare(_CLONE_NEWNET)
-    # Some systems make the namespace and then refuse the rest, with no way back: a child process tries first.
+    # Some systems create the namespace and then refuse the next steps, and the process cannot go back. Therefore a
+    # child process tries first.
     child = os.fork()
     if child == 0:
         os._exit(0 if _enter_namespaces() else 1)
@@ -68,7 +71,7 @@ def _enter_namespaces() -> bool:
     if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
         return False
     try:
-        # So that files, and the process itself, keep their owner.
+        # With these, files and the process itself keep their owner.
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -78,9 +81,9 @@ def _enter_namespaces() -> bool:
 
 
 def become_nobody() -> bool:
-    """Change from root to the user `nobody`; whether that was done.
+    """Change from root to the user `nobody`. Returns whether that was done.
 
-    Not done if that user could not read the modules that are still to be imported.
+    It is not done if this user could not read the modules that will be imported later.
     """
     if os.geteuid() != 0 or not all(_all_may_read(Path(place)) for place in sys.path if place):
         return False
@@ -100,7 +103,7 @@ def _all_may_read(path: Path) -> bool:
 
 _REFUSED_CALLS: Final = {
     # By machine: the architecture's number, and the system calls socket, socketpair, connect, bind, listen, execve,
-    # execveat, ptrace, process_vm_readv, process_vm_writev, io_uring_setup (which could make the others' calls).
+    # execveat, ptrace, process_vm_readv, process_vm_writev, io_uring_setup (io_uring could make the other calls).
     "x86_64": (0xC000003E, (41, 53, 42, 49, 50, 59, 322, 101, 310, 311, 425)),
     "aarch64": (0xC00000B7, (198, 199, 203, 200, 201, 221, 281, 117, 270, 271, 425)),
 }
@@ -109,9 +112,8 @@ _X32_BIT = 0x40000000
 
 
 def refuse_new_sockets_and_programs() -> bool:
-    """From now on the kernel refuses this process new sockets, new programs and other processes' memory; whether
-    that was done. Threads and children inherit it, and it cannot be undone.
-    """
+    """Have the kernel refuse this process new sockets, new programs and other processes' memory. Returns whether
+    that was done. Threads and children inherit it. It cannot be undone."""
     if sys.platform != "linux" or platform.machine() not in _REFUSED_CALLS:
         return False
     architecture, numbers = _REFUSED_CALLS[platform.machine()]
@@ -129,7 +131,7 @@ class _Program(ctypes.Structure):
 
 
 def _filter(architecture: int, numbers: tuple[int, ...]) -> bytes:
-    """A classic BPF program over struct seccomp_data: the number at byte 0, the architecture at byte 4."""
+    """A classic BPF program over struct seccomp_data, with the number at byte 0 and the architecture at byte 4."""
     load, equal, at_least, done = 0x20, 0x15, 0x35, 0x06
     allow, refuse = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
 

@@ -1,9 +1,9 @@
 """How a server process connects to the signer: through a socket that both have inherited.
 
-Before the signer is started, a pair of datagram sockets without a name is made. The signer inherits one end; the
-processes that serve inherit the other. To connect, a serving process makes a pair of stream sockets and sends one
-of them over. Any other process, whatever its parent and its user, has no name to connect to: only the inherited
-descriptor leads to the signer. A signer that is started again inherits the same end.
+Before the signer starts, a pair of datagram sockets without a name is made. The signer inherits one end; the
+server processes inherit the other. To connect, a server process makes a pair of stream sockets and sends one of
+them through its end. Other processes, of any parent and any user, have no name to connect to: only the inherited
+descriptor reaches the signer. A signer that is started again inherits the same end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import socket
 
 
 def connector_pair() -> tuple[socket.socket, socket.socket]:
-    """The end of the processes that serve, and the signer's."""
+    """The end of the server processes, and the end of the signer."""
     servers, signers = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     servers.setblocking(False)
     signers.setblocking(False)
@@ -20,7 +20,7 @@ def connector_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def inherited(descriptor: int) -> socket.socket:
-    """The end that this process inherited with this number. Programs that it starts do not inherit it in turn."""
+    """The end that this process inherited as this descriptor. Programs that it starts do not inherit it."""
     end = socket.socket(fileno=descriptor)
     end.setblocking(False)
     end.set_inheritable(False)
@@ -28,7 +28,7 @@ def inherited(descriptor: int) -> socket.socket:
 
 
 def connect(connector: socket.socket) -> socket.socket:
-    """A stream to the signer. Raises OSError if the other end is gone, or has too many connections to take."""
+    """A stream to the signer. Raises OSError if the other end is closed, or has too many waiting connections."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         ours.setblocking(False)

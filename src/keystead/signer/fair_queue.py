@@ -1,7 +1,8 @@
-"""Long work of several organizations on one event loop: in slices, the organizations in turn.
+"""A queue for long work of several organizations on one event loop. It runs in slices, one organization after the
+other.
 
-Between two slices the loop answers everything short, signatures above all. One organization's work delays another's
-by at most one slice at a time, however much it asks for. Not here: the work itself (`keys.steps`).
+Between two slices the loop answers short calls, such as signatures. The work of one organization delays that of
+another by at most one slice at a time. Not here: the work itself (`keys.steps`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ STEPS_PER_SLICE: Final = 64
 
 WAITING_PER_ORGANIZATION_MAX: Final = 16
 WAITING_MAX: Final = 512
-"""Work that waits, of one organization and of all: what comes in addition is refused."""
+"""Most waiting work of one organization, and of all. Further work is refused."""
 
 
 class _Task:
-    """Work that has begun or waits, and the future of its result."""
+    """Work that runs or waits, and the future of its result."""
 
     __slots__ = ("result", "steps")
 
@@ -32,7 +33,7 @@ class _Task:
 
     def run_slice(self) -> bool:
         """Run some steps. Returns whether the work has ended."""
-        if self.result.done():  # its caller gave up
+        if self.result.done():  # the caller gave up
             self.steps.close()
             return True
         try:
@@ -40,7 +41,7 @@ class _Task:
                 next(self.steps)
         except StopIteration as finished:
             self.result.set_result(finished.value)
-        except Exception as failure:  # noqa: BLE001 - it is raised where the work was handed in
+        except Exception as failure:  # noqa: BLE001 - the caller of `run` gets it
             self.result.set_exception(failure)
         return self.result.done()
 
@@ -50,7 +51,7 @@ class FairQueue:
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, deque[_Task]] = OrderedDict()
-        """By organization; the one whose turn is next comes first."""
+        """By organization. The one whose turn is next is first."""
         self._waiting = 0
         self._running: asyncio.Task[None] | None = None
 
@@ -59,7 +60,7 @@ class FairQueue:
         tasks = self._tasks.get(organization_id)
         if tasks is not None and len(tasks) >= WAITING_PER_ORGANIZATION_MAX:
             raise Unavailable(
-                f"the signer has {len(tasks)} requests of this organization to work on: wait for their answers; "
+                f"the signer already works on {len(tasks)} requests of this organization; wait for their answers; "
                 "sending the same request again is safe"
             )
         if self._waiting >= WAITING_MAX:
@@ -80,5 +81,5 @@ class FairQueue:
                 tasks.popleft()
                 self._waiting -= 1
             if tasks:
-                self._tasks[organization_id] = tasks  # at the end: the others come first
+                self._tasks[organization_id] = tasks  # at the end, so that the others are next
             await asyncio.sleep(0)

@@ -1,4 +1,5 @@
-"""Frames for the other side, written together: waking its process costs as much as a signature."""
+"""Writes several frames together, because each write wakes the other process, which costs as much as a
+signature."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The keys of the installation itself: which there are, and the values that it keeps sealed under its master key.
+"""The keys of the installation itself, and the values that are sealed under its master key.
 
-Here: the table that making, sealing anew and publishing these keys follow. Not here: using a key (`local`), where
-the sealed values are stored (`server`).
+Here: the list of these keys. Creating, resealing and publishing follow from it. Not here: using a key (`local`),
+where the sealed values are stored (`server`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from keystead.pipeline.ports import Id, Sealed
 class InstallationKey(msgspec.Struct, frozen=True, kw_only=True):
     """A P-256 key of the installation.
 
-    `name` is its instance value in the database, and its name where it is published with its `use`. `is_composite`:
-    two keys in one value, the encryption key and then the signing key, because some clients want to be told both.
+    `name`: its instance value in the database, and its published name. `use`: the published text about its use.
+    `is_composite`: the value holds two keys, the encryption key and then the signing key, because some clients are
+    configured with both.
     """
 
     name: str
@@ -63,10 +64,10 @@ INSTALLATION_KEYS: Final = (
     CLIENT_SECRET_KEY,
     IDENTITY_KEY,
 )
-"""Every key of an installation. A new one is added here; what uses it is in `local`."""
+"""Every key of an installation. A new key is added here and used in `local`."""
 
 MASTER_KEY_CHECK: Final = "master_key_check"
-"""The instance value that tests a master key: a constant, sealed."""
+"""The instance value that tests a master key: a sealed constant."""
 
 CHECK_CONTEXT: Final = SealContext(Purpose.CHECK)
 
@@ -78,13 +79,13 @@ SEALED_VALUES: Final[Mapping[str, SealContext]] = {
 
 
 class SealedInstallationKeys(msgspec.Struct, frozen=True):
-    """What an installation keeps sealed: the check value, and its keys by name."""
+    """The sealed values of an installation: the check value, and its keys by name."""
 
     master_key_check: Sealed
     keys: Annotated[dict[Id, Sealed], Meta(max_length=100)]
 
     def values(self) -> dict[str, Sealed]:
-        """By the names in SEALED_VALUES."""
+        """The sealed values by the names in SEALED_VALUES."""
         return {**self.keys, MASTER_KEY_CHECK: self.master_key_check}
 
 

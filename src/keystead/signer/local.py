@@ -1,8 +1,8 @@
-"""The signer's calls, carried out: makes wallets and keys, derives accounts, signs, exports, imports.
+"""Carries out the signer's calls: makes wallets and keys, derives accounts, signs, exports, imports.
 
-The only code that handles plaintext key material, through `keystead.keys`. A secret that a call opens is dropped
-when the call ends; between calls only public keys are kept. Not here: whether a caller may ask, where sealed values
-are stored, and how a call reaches this process (`rpc`, `process`).
+This is the only code that handles plaintext key material, through `keystead.keys`. A secret that a call opens is
+dropped when the call ends; between calls only public keys are cached. Not here: who may call, where sealed values
+are stored, how a call reaches this process (`rpc`, `process`).
 """
 
 from __future__ import annotations
@@ -84,16 +84,17 @@ from keystead.signer.installation_keys import (
 _CHECK_TEXT = b"keystead"
 
 INLINE_STEPS_MAX: Final = 16
-"""Signatures, and segments of a path, up to which a call to sign is not worth a turn in the queue."""
+"""A call to sign with at most this many signatures and path segments does not queue: it takes less than a
+slice."""
 
 
 class LocalSigner:
     """Implements `pipeline.ports.Signer`.
 
-    `installation_keys`: by name, as `new_installation_keys` makes them; what needs a key that is not among them is
-    refused. `entropy(n)` gives n bytes and is the source of mnemonics and of these keys; a seeded development
-    server passes its own. Data keys, import targets, credentials and nonces always come from the operating system.
-    Long work goes through `queue`; signers that share a process share one.
+    `installation_keys`: by name, as `new_installation_keys` makes them. A call that needs a missing key is
+    refused. `entropy(n)` returns n random bytes for mnemonics and for these keys; a development server with a seed
+    passes its own. Data keys, import targets, credentials and nonces always come from the operating system. Long
+    work goes through `queue`; the signers of one process share it.
 
     Raises SealBroken if `master_key` does not open the installation keys.
     """
@@ -130,22 +131,22 @@ class LocalSigner:
         }
 
     def check_value(self) -> Sealed:
-        """A constant sealed under the master key, to be stored beside the data and tested at the next start."""
+        """A constant sealed under the master key. It is stored with the data and tested at each start."""
         return self._master_key.seal(_CHECK_TEXT, CHECK_CONTEXT)
 
     def new_installation_keys(self) -> SealedInstallationKeys:
-        """What a new installation keeps sealed under this master key."""
+        """The sealed values of a new installation under this master key."""
         return SealedInstallationKeys(
             self.check_value(), {key.name: self.new_installation_key(key) for key in INSTALLATION_KEYS}
         )
 
     def new_installation_key(self, key: InstallationKey) -> Sealed:
-        """Fresh P-256 scalars, one or two of 32 bytes, sealed under the master key."""
+        """One or two new P-256 scalars of 32 bytes, sealed under the master key."""
         scalars = [self._private_key(Curve.P256) for _ in range(2 if key.is_composite else 1)]
         return self._master_key.seal(b"".join(scalars), key.context)
 
     def opens(self, check: Sealed) -> bool:
-        """Whether this master key sealed `check`, and so fits the data stored beside it."""
+        """Whether this master key sealed `check`, and therefore the data that is stored with it."""
         try:
             return self._master_key.open(check, CHECK_CONTEXT) == _CHECK_TEXT
         except SealBroken:
@@ -163,7 +164,7 @@ class LocalSigner:
         mnemonic_length: int,
         accounts: Sequence[AccountRequest],
     ) -> NewWallet:
-        """Make a wallet of a fresh mnemonic. Raises as the protocol says, and SealBroken for the data key."""
+        """Raises the errors of the protocol, and SealBroken for the data key."""
         plan = plan_accounts(accounts)
         phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
         opened = self._open_data_key(data_key, organization_id)
@@ -180,9 +181,9 @@ class LocalSigner:
         accounts: Sequence[AccountRequest],
         passphrase: str = "",
     ) -> NewWallet:
-        """Make a wallet of a mnemonic that exists, with its BIP-39 passphrase.
+        """Make a wallet of an existing mnemonic, with its BIP-39 passphrase.
 
-        Raises as `create_wallet` does, and InvalidRequest with `invalid mnemonic` in the message.
+        Raises the errors of `create_wallet`, and InvalidRequest with `invalid mnemonic` in the message.
         """
         plan = plan_accounts(accounts)
         entropy, language = entropy_from_mnemonic(mnemonic)
@@ -200,7 +201,7 @@ class LocalSigner:
         sealed_mnemonic: Sealed,
         accounts: Sequence[AccountRequest],
     ) -> tuple[DerivedAccount, ...]:
-        """Raises as the protocol says, and SealBroken for the data key and the mnemonic."""
+        """Raises the errors of the protocol, and SealBroken for the data key and the mnemonic."""
         plan = plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
         seed = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
@@ -215,7 +216,7 @@ class LocalSigner:
         curve: Curve,
         address_formats: Sequence[AddressFormat],
     ) -> NewPrivateKey:
-        """Raises as the protocol says, and SealBroken for the data key."""
+        """Raises the errors of the protocol, and SealBroken for the data key."""
         require_all_encodable(curve, address_formats)
         opened = self._open_data_key(data_key, organization_id)
         context = private_key_context(organization_id, private_key_id)
@@ -230,7 +231,7 @@ class LocalSigner:
         scheme: SignatureScheme,
         messages: Sequence[bytes],
     ) -> tuple[Signature, ...]:
-        """Raises as the protocol says, and SealBroken for the data key and the key."""
+        """Raises the errors of the protocol, and SealBroken for the data key and the key."""
         opened = self._open_data_key(data_key, organization_id)
         steps = self._signatures(opened, organization_id, key, scheme, messages)
         if len(messages) <= INLINE_STEPS_MAX and _depth(key) <= INLINE_STEPS_MAX:
@@ -249,7 +250,7 @@ class LocalSigner:
         try:
             return (yield from signatures(key.curve, private_key, scheme, messages, public_key=key.public_key))
         except SignatureUnverified as wrong:
-            self._parents.forget()  # a kept parent may be wrong, and would be wrong the next time, too
+            self._parents.forget()  # a cached parent key may be the cause
             raise Internal(wrong.message) from None
 
     async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
@@ -268,7 +269,7 @@ class LocalSigner:
         return CredentialBundle(public_key.hex(), bundle)
 
     async def open_client_secret(self, envelope: bytes) -> bytes:
-        """Raises as the protocol says, and Internal if the server has no client secret key."""
+        """Raises the errors of the protocol, and Internal if the server has no client secret key."""
         if self._client_secret_key is None:
             raise Internal("this server has no key that OAuth2 client secrets are encrypted to")
         return self._client_secret_key.open(envelope)
@@ -301,7 +302,7 @@ class LocalSigner:
     async def open_otp_attempt(
         self, *, organization_id: str, data_key: Sealed, otp_id: str, sealed: Sealed, message: ClientMessage
     ) -> OtpAttempt:
-        """Raises as the protocol says, and SealBroken for the data key and `sealed`."""
+        """Raises the errors of the protocol, and SealBroken for the data key and `sealed`."""
         opened = self._open_data_key(data_key, organization_id)
         return open_attempt(opened, organization_id, otp_id, sealed, message)
 
@@ -343,7 +344,7 @@ class LocalSigner:
         wallet_id: str,
         accounts: Sequence[AccountRequest],
     ) -> ImportedWallet:
-        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
         plan = plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
 
@@ -366,7 +367,7 @@ class LocalSigner:
         curve: Curve,
         address_formats: Sequence[AddressFormat],
     ) -> ImportedPrivateKey:
-        """Raises as the protocol says, and SealBroken for the data key and the targets."""
+        """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
         require_all_encodable(curve, address_formats)
         opened = self._open_data_key(data_key, organization_id)
 
@@ -410,7 +411,7 @@ class LocalSigner:
         return tuple(self._proof_key.prove(payload) for payload in payloads)
 
     def _open_data_key(self, sealed: Sealed, organization_id: str) -> DataKey:
-        """Raises Unavailable if the master key that sealed it is not here, SealBroken if it was changed."""
+        """Raises Unavailable if this process lacks the master key that sealed it, SealBroken if it was changed."""
         try:
             return self._master_key.open_data_key(sealed, organization_id)
         except MasterKeyMissing as missing:
@@ -427,18 +428,28 @@ class LocalSigner:
         return self._bundle_key
 
     def _private_key(self, curve: Curve) -> bytes:
-        """32 bytes. Rejection sampling: reducing modulo the order would favour small scalars."""
+        """A private key of 32 bytes, by rejection sampling: reduction modulo the order would favour small
+        scalars."""
         while True:
             candidate = self._entropy(PRIVATE_KEY_BYTES)
             if curve not in GROUP_ORDERS or 0 < int.from_bytes(candidate) < GROUP_ORDERS[curve]:
                 return candidate
 
 
-def open_signer(master_key: Master, sealed: SealedInstallationKeys, queue: FairQueue | None = None) -> LocalSigner:
-    """The signer of the installation that keeps these values. Raises WrongMasterKey, SealBroken."""
+def open_signer(
+    master_key: Master,
+    sealed: SealedInstallationKeys,
+    queue: FairQueue | None = None,
+    *,
+    entropy: Callable[[int], bytes] = secrets.token_bytes,
+) -> LocalSigner:
+    """The signer of the installation with these sealed values; `entropy` as LocalSigner takes it.
+
+    Raises WrongMasterKey, SealBroken.
+    """
     if not LocalSigner(master_key).opens(sealed.master_key_check):
         raise WrongMasterKey(f"the stored check value is under key {sealed.master_key_check.key_id!a}")
-    return LocalSigner(master_key, sealed.keys, queue=queue)
+    return LocalSigner(master_key, sealed.keys, queue=queue, entropy=entropy)
 
 
 def _published(key: InstallationKey, scalars: bytes) -> PublicInstallationKey:

@@ -1,7 +1,7 @@
-"""Master keys, as commands and servers deal with them: named, created, opened.
+"""Master keys for commands and servers: they name, create and open them.
 
-Here: the only way from outside this package to `keystead.keys`. Not here: how a key is read from its file
-(`keys.master_key`) or its token (`keys.token_key`).
+Here: the only access from outside this package to `keystead.keys`. Not here: how a key is read from its file
+(`keys.master_key`) or used in its token (`keys.token_key`).
 """
 
 from __future__ import annotations
@@ -42,5 +42,5 @@ __all__ = [
 
 
 def create_development_key(path: Path, secret: bytes | None) -> Master:
-    """Write a master key to a new file: these 32 bytes, or a fresh key if None. Raises MasterKeyError."""
+    """Write a master key to a new file: these 32 bytes, or a new key if None. Raises MasterKeyError."""
     return master_key.create(path, None if secret is None else MasterKey(secret))

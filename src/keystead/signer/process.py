@@ -1,10 +1,9 @@
-"""The process that holds the master key. `supervision` starts it; it answers calls on connections through an
+"""The process that holds the master key. `supervision` starts it. It answers calls on connections through an
 inherited socket (`connector`).
 
-It reads its configuration from standard input, opens the master keys, gives up whatever it can, and says on
-standard output that it is ready. It ends when standard input does, which means that the process that started it is
-gone. After the start it opens no file and writes nothing but a line when something went wrong, which never quotes a
-call.
+It reads its configuration from standard input, opens the master keys, gives up all rights that it can, and reports
+on standard output that it is ready. It ends when standard input ends, because then the process that started it has
+ended. After the start it opens no file, and writes only a line about each failure, which never quotes a call.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ from keystead.signer.rpc import (
 from keystead.signer.startup import StartReply, StartRequest
 
 IN_FLIGHT_MAX: Final = 1_024
-"""How many calls of one connection are in progress at most; later ones wait in the socket. More than the fair queue
-takes, so that its calls never keep a signature waiting there."""
+"""Most calls in progress of one connection; later calls wait in the socket. This is more than the fair queue
+accepts, so that a signature never waits in the socket for queued calls."""
 
 
 class ServerConnection(asyncio.Protocol):
-    """The connection of one server process. Calls run concurrently; each is answered when it is done."""
+    """The connection of one server process. Calls run concurrently. Each is answered when it is done."""
 
     def __init__(self, master_key: Master, queue: FairQueue) -> None:
         self._master_key = master_key
@@ -97,7 +96,7 @@ class ServerConnection(asyncio.Protocol):
             frame = result_frame(request.number, await self._result(request))
         except (ServiceError, SealBroken) as refused:
             frame = refusal_frame(request.number, refused)
-        except Exception as failure:  # noqa: BLE001 - a call must not end the process; its text may hold secrets
+        except Exception as failure:  # noqa: BLE001 - a call must not end the process; the error's text may hold secrets
             _warn(f"failed at {request.call[:100]!a} with {type(failure).__name__}")
             frame = refusal_frame(request.number, failure)
         self._batch.add(frame)
@@ -133,10 +132,10 @@ class ServerConnection(asyncio.Protocol):
 def main() -> None:
     """Run the signer until standard input ends."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # A signal to the whole process group is meant for the server, which must finish what it has accepted.
+        # A signal to the process group is for the server, which must finish the requests that it has accepted.
         signal.signal(ignored, signal.SIG_IGN)
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StartRequest)
-    # A token's library may need anything, so with a token the process keeps everything else it would give up.
+    # The library of a token may need any right, so with a token the process gives up none.
     has_token = any(isinstance(one, TokenKeyName) for one in (request.sources.sealing, *request.sources.others))
     left_network = not has_token and confinement.leave_network()
     confinement.keep_memory_private()
@@ -150,7 +149,7 @@ def main() -> None:
 
 
 def _load_everything() -> None:
-    """Whatever is otherwise read from files when it is first needed."""
+    """Load everything that would otherwise be read from files at its first use."""
     bundles.load()
     for language in MnemonicLanguage:
         word_list(language)
@@ -177,14 +176,14 @@ async def _serve(master_key: Master, request: StartRequest, *, left_network: boo
     loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1) else ended.set())
     _reply(StartReply(confined=confined))
     await ended.wait()
-    os._exit(0)  # nothing to save, and no server is left to answer
+    os._exit(0)  # there is nothing to save, and no server is left
 
 
 def _confine() -> tuple[str, ...]:
-    """Give up what a running loop needs no more. Returns what was given up."""
+    """Give up the rights that a running loop no longer needs. Returns their names."""
     steps = {"nobody": confinement.become_nobody, "system calls": confinement.refuse_new_sockets_and_programs}
     done = tuple(name for name, step in steps.items() if step())
-    confinement.keep_memory_private()  # a change of user makes a process readable again
+    confinement.keep_memory_private()  # a change of user makes the process readable again
     return done
 
 

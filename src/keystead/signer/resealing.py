@@ -1,6 +1,6 @@
-"""Sealing values anew under another master key, the cryptographic half of a rotation.
+"""Seals values again under another master key: the cryptographic part of a rotation.
 
-Not here: which values there are and where they are stored (`server.rotation`).
+Not here: the list of the values and where they are stored (`server.rotation`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from keystead.signer.installation_keys import SEALED_VALUES
 
 
 class Resealer:
-    """Opens what `old` or `new` sealed, and seals it under `new`. Uses both keys in this process."""
+    """Opens values that `old` or `new` sealed, and seals them under `new`. Uses both keys in this process."""
 
     def __init__(self, old: Master, new: Master) -> None:
         self._keys = MasterKeys(new, [old])
@@ -23,7 +23,7 @@ class Resealer:
         return sealed.key_id in ("", self.new_key_id)
 
     def check(self, name: str, sealed: Sealed) -> None:
-        """Raises SealBroken unless one of the keys opens this value; `name` is one in SEALED_VALUES."""
+        """Raise SealBroken unless one of the keys opens this value. `name` is in SEALED_VALUES."""
         self._keys.open(sealed, SEALED_VALUES[name])
 
     def data_key(self, sealed: Sealed, organization_id: str) -> Sealed:
@@ -31,12 +31,12 @@ class Resealer:
         return self._resealed(sealed, data_key_context(organization_id))
 
     def instance_value(self, name: str, sealed: Sealed) -> Sealed:
-        """`name` is one in SEALED_VALUES. Raises SealBroken."""
+        """`name` is in SEALED_VALUES. Raises SealBroken."""
         return self._resealed(sealed, SEALED_VALUES[name])
 
     def _resealed(self, sealed: Sealed, context: SealContext) -> Sealed:
         resealed = self._keys.seal(self._keys.open(sealed, context), context)
-        self._keys.open(resealed, context)  # a value that cannot be opened must not replace one that can
+        self._keys.open(resealed, context)  # a value that does not open must not replace one that does
         return resealed
 
 

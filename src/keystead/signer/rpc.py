@@ -1,8 +1,8 @@
-"""What crosses between a server process and the signer: calls, answers, refusals, each one frame.
+"""The messages between a server process and the signer: calls, answers and refusals, one frame each.
 
 A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
-signer's protocol, whose types say how arguments and results are encoded and how long each may be: a method that is
-added there needs nothing here. Not here: sockets (`client`, `process`).
+signer's protocol. Its types define how arguments and results are encoded and how long each may be, so a new method
+needs no code here. Not here: sockets (`client`, `process`).
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ from keystead.pipeline.ports import Id, Signer
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
 
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Above the longest call: a message of the largest request body, or the digests of the largest transaction."""
+"""More than the longest call: a message of the largest request body, or the digests of the largest transaction."""
 
 LENGTH_BYTES: Final = 4
 
 
 class Handshake(Protocol):
-    """What a server process asks besides the signer's protocol."""
+    """The calls of a server process besides the signer's protocol."""
 
     async def unlock(self, sealed: SealedInstallationKeys) -> str:
-        """Present the installation's sealed values, first on each connection. Returns the sealing master key's id.
+        """Present the installation's sealed values: the first call of each connection. Returns the sealing master
+        key's id.
 
         Raises WrongMasterKey if no master key opens the check value, SealBroken if none opens the others.
         """
         ...
 
     async def ready(self, master_key_id: Id) -> None:
-        """Raises Unavailable, naming both ids, unless the signer has this master key. Costs nothing."""
+        """Raise Unavailable, which names both ids, unless the signer has this master key."""
         ...
 
 
@@ -58,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):
-    """An error that the other side knows. Any other error crosses as Internal, without its text."""
+    """An error that the other side knows. Any other error is sent as Internal, without its text."""
 
     name: str
     message: str
@@ -110,7 +111,8 @@ def calls() -> dict[str, Call]:
 
 
 def request_frame(number: int, call: Call, arguments: msgspec.Struct) -> bytes:
-    """Raises InvalidRequest for a number beyond 64 bits, TooLarge for more bytes than a frame holds."""
+    """Encode a call. Raises InvalidRequest for a number beyond 64 bits, TooLarge for more bytes than a frame
+    holds."""
     try:
         encoded = _encoder.encode(arguments)
     except OverflowError:
@@ -119,7 +121,7 @@ def request_frame(number: int, call: Call, arguments: msgspec.Struct) -> bytes:
 
 
 def arguments_of(call: Call, request: Request) -> dict[str, Any]:
-    """The arguments by name. Raises InvalidRequest if one is out of its bounds or of another type."""
+    """The arguments by name. Raises InvalidRequest if one exceeds its bounds or has the wrong type."""
     try:
         values = msgspec.structs.astuple(call.arguments.decode(request.arguments))
     except msgspec.MsgspecError as wrong:
@@ -128,12 +130,12 @@ def arguments_of(call: Call, request: Request) -> dict[str, Any]:
 
 
 def result_frame(number: int, result: Any) -> bytes:
-    """Raises TooLarge as `request_frame` does."""
+    """Encode a result. Raises TooLarge for more bytes than a frame holds."""
     return _framed(_encoder.encode(Answer(number, False, msgspec.Raw(_encoder.encode(result)))))
 
 
 def refusal_frame(number: int, refused: Exception) -> bytes:
-    """An exception that is not in REFUSALS becomes Internal: its text may hold anything."""
+    """Encode an error. One that is not in REFUSALS becomes Internal, because its text may hold anything."""
     known = type(refused).__name__ in REFUSALS
     if isinstance(refused, ServiceError) and known:
         refusal = Refusal(type(refused).__name__, refused.message, refused.machine_code, refused.details)
@@ -165,7 +167,7 @@ def refusal_of(answer: Answer) -> Exception:
 
 def _framed(body: bytes) -> bytes:
     if len(body) > FRAME_BYTES_MAX:
-        raise TooLarge(f"{len(body)} bytes are more than the signer takes at once: {FRAME_BYTES_MAX}")
+        raise TooLarge(f"the signer accepts at most {FRAME_BYTES_MAX} bytes in one call, not {len(body)}")
     return len(body).to_bytes(LENGTH_BYTES) + body
 
 
@@ -174,7 +176,7 @@ class BadFrame(Exception):
 
 
 class Frames:
-    """Cuts bytes, as they arrive, into frames."""
+    """Splits bytes into frames as they arrive."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

@@ -1,6 +1,6 @@
-"""What the signer's process is told when it starts, and its reply: one line of JSON each.
+"""The configuration of the signer's process at its start, and its reply: one line of JSON each.
 
-In a module of its own, so that the process that starts the signer need not load the signer's code.
+This is a separate module, so that the process that starts the signer does not load the signer's code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class StartRequest(msgspec.Struct, frozen=True):
 
 
 class StartReply(msgspec.Struct, frozen=True):
-    """`failure`: why it cannot serve, in one line, or "". `confined`: what the process has given up."""
+    """`failure`: why the process cannot serve, in one line, or "". `confined`: the rights that it gave up."""
 
     failure: str = ""
     confined: tuple[str, ...] = ()

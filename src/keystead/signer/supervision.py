@@ -1,6 +1,6 @@
-"""Starts the signer's process, and starts it again when it dies. The connector outlives it.
+"""Starts the signer's process, and starts it again when it dies. The connector stays the same.
 
-A server that connects while the signer starts therefore waits and is not refused. Not here: what the process does
+Therefore a server that connects while the signer starts waits and is not refused. Not here: what the process does
 (`process`).
 """
 
@@ -26,14 +26,14 @@ logger = logging.getLogger("keystead")
 
 _END_LIMIT_S: Final = 5.0
 _PAUSE_S: Final = 1.0
-"""Time between two attempts to start a signer that does not come up."""
+"""The time between two attempts to start the signer, in seconds."""
 
 
 class SignerProcess:
     """The signer, running between `__enter__` and `__exit__`.
 
-    `connector` is the end for the processes that serve: a child that is to connect must inherit it. The signer's
-    start takes some time, so it only begins in `__enter__`; call `wait_until_ready` after other work.
+    `connector` is the end for the server processes; a child that connects must inherit it. The start takes some
+    time, so `__enter__` only begins it; call `wait_until_ready` after other work.
     """
 
     def __init__(self, sources: MasterKeySources) -> None:
@@ -52,7 +52,8 @@ class SignerProcess:
         return self
 
     def wait_until_ready(self) -> None:
-        """Call once. Raises MasterKeyError if a master key cannot be opened, with the reason."""
+        """Wait until the signer is ready. Call it once. Raises MasterKeyError with the reason if a master key
+        cannot be opened."""
         assert self._process is not None
         _require_ready(self._process)
         self._watch.start()
@@ -65,7 +66,7 @@ class SignerProcess:
         else:
             _close_stdin(self._process)
             self._watch.join(_END_LIMIT_S)
-            if self._watch.is_alive():  # it hangs, and there is nothing in it to save
+            if self._watch.is_alive():  # the process hangs, and has nothing to save
                 self._process.kill()
             self._watch.join()
         self._close_connector()
@@ -75,7 +76,7 @@ class SignerProcess:
         self._signers_end.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """A process that has its configuration."""
+        """A started process that was sent its configuration."""
         process = subprocess.Popen(
             [sys.executable, "-m", "keystead.signer.process"],
             stdin=subprocess.PIPE,
@@ -85,7 +86,7 @@ class SignerProcess:
         )
         assert process.stdin is not None
         request = StartRequest(sources=self._sources, connector=self._signers_end.fileno())
-        with contextlib.suppress(BrokenPipeError):  # it has ended already: `_require_ready` reports that
+        with contextlib.suppress(BrokenPipeError):  # the process has ended already; `_require_ready` reports that
             process.stdin.write(msgspec.json.encode(request) + b"\n")
             process.stdin.flush()
         return process
@@ -113,7 +114,7 @@ class SignerProcess:
 
 
 def _require_ready(process: subprocess.Popen[bytes]) -> None:
-    """Wait for its reply. Raises MasterKeyError with its reason or ours; the process has ended then."""
+    """Wait for the reply of the process. Raises MasterKeyError with the reason; then the process has ended."""
     assert process.stdout is not None
     try:
         reply = msgspec.json.decode(process.stdout.readline(), type=StartReply)
@@ -127,7 +128,7 @@ def _require_ready(process: subprocess.Popen[bytes]) -> None:
 
 
 def _close_stdin(process: subprocess.Popen[bytes]) -> None:
-    """The signer ends when its standard input does."""
+    """Close the standard input of the signer, which ends it."""
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()

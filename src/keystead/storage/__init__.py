@@ -1,5 +1,5 @@
-"""The durable store. `open.open_store` gives a `base.DatabaseStore`; `schema.migrate` makes the tables.
+"""The durable store. `open.open_store` returns a `base.DatabaseStore`; `schema.migrate` creates the tables.
 
-Here: tables, statements, commits and reads, for SQLite and PostgreSQL. Not here: what the rows mean to an operation
-(`pipeline.store` has the promises), keys (`signer`).
+Here: tables, statements, commits and reads, for SQLite and PostgreSQL. Not here: the interface and its guarantees
+(`pipeline.store`), keys (`signer`).
 """

@@ -1,4 +1,4 @@
-"""Reads of what belongs to an organization and has a table of its own: contract interfaces, accounts, secrets.
+"""Reads of the attached tables: contract interfaces, accounts, secrets, codes, messages.
 
 Here: these reads, for both databases. Not here: running a statement (`sqlite`, `postgres`), the SQL (`sql`).
 """
@@ -61,7 +61,7 @@ class AttachmentReads(ABC):
         return min((stored for stored, _ in found), key=_account_id, default=None)
 
     async def _accounts_with_address(self, organization_id: str, address: str) -> list[tuple[StoredAccount, str]]:
-        """With their normalized paths."""
+        """The accounts with this address, each with its normalized path."""
         found = await self._select(
             self._reads.accounts_with_address,
             organization_id=organization_id,
@@ -105,6 +105,9 @@ class AttachmentReads(ABC):
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
         found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
         return rows.code_count_from(found[0]) if found else None
+
+    async def is_token_used(self, token_id: str) -> bool:
+        return bool(await self._select(self._reads.used_token, id=token_id))
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page

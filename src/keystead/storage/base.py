@@ -1,7 +1,7 @@
-"""The store as the packages above use it: the part that both databases have in common.
+"""The part of the store that both databases share, with the interface for the packages above.
 
-Here: the cache, commits and their outcomes, locks. Not here: reads (`reads`), connections and transactions, which
-each database adds (`sqlite`, `postgres`).
+Here: the cache, commits and their outcomes, locks. Not here: reads (`reads`), the connections and transactions of
+each database (`sqlite`, `postgres`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.reads import DatabaseReads
 from keystead.storage.statements import Reads
-from keystead.storage.write_set import SettingSwap, WriteSet
+from keystead.storage.tables import merged_key_lengths, tables_of
+from keystead.storage.write_set import Purge, SettingSwap, WriteSet
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
 
 
 class DatabaseStore(DatabaseReads):
-    """A `Store`, and what starting and running a server needs beside it. Belongs to one event loop.
+    """A `Store`, with more methods for the start and the background tasks of a server. Belongs to one event loop.
 
-    Every method raises Unavailable while the database does not answer, and works again once it does.
+    Every method raises Unavailable while the database does not answer, and works again when it does.
     """
 
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
@@ -43,30 +44,31 @@ class DatabaseStore(DatabaseReads):
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._messages_written: Callable[[], None] = lambda: None
-        self._group_commit = GroupCommit(self._write, self._settle)
+        key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
+        self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
 
     # What each database adds.
 
     @abstractmethod
     async def version(self, organization_id: str) -> Version | None:
-        """The newest version of an organization, with everything that was committed before this turn of the event
-        loop began."""
+        """The newest version of an organization. It includes everything that was committed before this turn of the
+        event loop began."""
 
     @abstractmethod
     async def ready(self) -> None:
-        """Raises Unavailable unless the database answers now."""
+        """Raise Unavailable unless the database answers now."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Finish what has been handed in, then let go of the database. Commits after that raise Unavailable."""
+        """Finish the commits that were handed in, then disconnect. Later commits raise Unavailable."""
 
     @abstractmethod
     async def _write(self, batch: Batch) -> CommitOutcome | Exception:
-        """Run a transaction: its outcome, or the error for its commits."""
+        """Run a transaction. Returns its outcome, or the error for its commits."""
 
     @abstractmethod
     def _request_lock(self, organization_id: str) -> LockRequest:
-        """Begin to lock an organization."""
+        """Start to lock an organization."""
 
     # Organizations.
 
@@ -74,11 +76,12 @@ class DatabaseStore(DatabaseReads):
         return await self._cache.newest(organization_id)
 
     def cached_answers(self, organization: Organization) -> Answers:
-        """A place for encoded answers about this very version; it is dropped with it."""
+        """The cache of encoded answers about this version; it is dropped with the version."""
         return self._cache.answers(organization)
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
-        """What is newer than this version, or every record, as of one moment. None: no such organization."""
+        """The changes after this version; every record if the version is None. All of one moment. None if the
+        organization does not exist."""
         statement = self._reads.whole if version_number is None else self._reads.changed_since
         found = await self._select(statement, id=organization_id, version=version_number)
         if not found:
@@ -113,10 +116,21 @@ class DatabaseStore(DatabaseReads):
     ) -> bool:
         """Write the first organization and the instance's values, all or nothing.
 
-        False, changing nothing, if the instance exists already, whichever process made it.
+        Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         written = rows.of_bootstrap(organization, attachments, lookups, named)
+        outcome = await self._add(pending_write(organization.id, written, (organization,)))
+        return outcome is CommitOutcome.COMMITTED
+
+    async def add_organization(
+        self, organization: Organization, attachments: Iterable[Attachment], lookups: Iterable[Lookup]
+    ) -> bool:
+        """Write one more organization at its first version; False, changing nothing, if its id is taken.
+
+        For development servers: everywhere else an activity of the parent makes an organization.
+        """
+        written = rows.of_bootstrap(organization, attachments, lookups, {})
         outcome = await self._add(pending_write(organization.id, written, (organization,)))
         return outcome is CommitOutcome.COMMITTED
 
@@ -147,23 +161,33 @@ class DatabaseStore(DatabaseReads):
                 pending.future.set_exception(outcome)
 
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
-        """Take messages that are due and that nobody else holds, the oldest first."""
+        """Lease due messages that no other process has leased, the oldest first."""
         found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
         leased = [rows.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
         taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
         return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
-        """Put a message in the place of its lease, with what became of it. False if the lease had ended before."""
+        """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
+        ended."""
         return await self._write_rows(after.organization_id, *filter(None, (after, event)))
 
     async def _write_rows(self, organization_id: str, *written: AttachedRow) -> bool:
-        """Whether the rows were written: each is new, or follows what is stored."""
+        """Write rows that are new or follow the stored revision. False, with nothing written, if one does not."""
         write_set = WriteSet()
         for row in written:
             rows.write_row(organization_id, row, write_set)
         outcome = await self._add(pending_write(organization_id, write_set, ()))
         return outcome is CommitOutcome.COMMITTED
+
+    async def has_expired(self, table: str, before_ms: int) -> bool:
+        """Whether the table has rows that expired before this moment, in milliseconds since the epoch."""
+        return bool(await self._select(self._reads.expired_rows[table], before_ms=before_ms))
+
+    async def purge(self, table: str, before_ms: int, limit: int) -> None:
+        """Delete rows of the table that expired before this moment, the first of them, at most `limit`."""
+        written = WriteSet(purges=[Purge(table, before_ms, limit)])
+        await self._add(pending_write("", written, ()))
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""

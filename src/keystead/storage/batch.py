@@ -1,20 +1,19 @@
-"""Several commits written as one transaction of few statements.
+"""Merges several commits into one transaction of few statements. Pure.
 
-Here: merging commits. Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`,
-`postgres_transactions`). Pure.
+Not here: which commits wait together (`group_commit`), the transaction (`sqlite_writer`, `postgres_transactions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
 import msgspec
 
 from keystead.organizations.organization import Version
-from keystead.storage.tables import TABLES
 from keystead.storage.write_set import (
     ActivitySwap,
+    Purge,
     Row,
     RowSwap,
     SettingSwap,
@@ -23,11 +22,8 @@ from keystead.storage.write_set import (
     WriteSet,
 )
 
-KEY_LENGTHS = {table.name: table.key_length for table in TABLES if table.is_merged}
-"""Tables in which a later commit may replace or delete what an earlier one wrote: the lengths of their keys."""
-
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
-"""Tables in which an insert may wait for another transaction, whatever locks it has: the columns that decide which
+"""Tables in which an insert may wait for another transaction, whichever locks it has: the columns that decide which
 rows wait for each other."""
 
 
@@ -39,8 +35,8 @@ class Batch(msgspec.Struct, frozen=True):
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
 
     Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests, look-ups in
-    order of values: every process locks them in this order, so that no two transactions wait for each other.
-    `deleted` are keys of rows to delete; none of them is in `rows`.
+    order of values. Every process locks them in this order, so that no two transactions wait for each other.
+    `deleted`: keys of rows to delete; `rows` has no row of these keys.
     """
 
     version_checks: dict[str, Version]
@@ -52,16 +48,18 @@ class Batch(msgspec.Struct, frozen=True):
     deleted_organizations: list[str]
     emptied_wallets: list[WalletContents]
     setting_swaps: list[SettingSwap]
+    purges: list[Purge]
 
 
-def merge(commits: Iterable[WriteSet]) -> Batch | None:
-    """The write sets as one batch. None if they cannot all succeed: one does not begin where the one before it
-    ends.
+def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch | None:
+    """The write sets as one batch. None if they cannot all succeed, because a swap does not start from the result
+    of the swap before it.
 
-    Swaps of one organization's version that follow each other become one swap from the first version to the
-    last: no other transaction sees the versions between. For the same reason only the last state of a record, a
-    text or a look-up is written. Swaps of one activity are not merged: each is decided on the activity that was
-    read.
+    Consecutive swaps of one organization's version become one swap from the first version to the last: no other
+    transaction sees the versions between. For the same reason only the last state of a record, a text or a look-up
+    is written. Swaps of one activity are not merged, because each is decided on the activity as it was read.
+
+    `key_lengths`: `tables.merged_key_lengths`; a later commit may replace or delete rows of these tables.
     """
     version_checks: dict[str, Version] = {}
     version_swaps: dict[Row, VersionSwap] = {}
@@ -72,6 +70,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
     last: dict[tuple[str, Row], Row | None] = {}
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
+    purges: list[Purge] = []
     for commit in commits:
         for organization_id, version in commit.version_checks:
             swap = version_swaps.get((organization_id,))
@@ -102,12 +101,13 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
         for place in commit.deleted:
             last[place] = None
         for table, row in commit.rows:
-            if table in KEY_LENGTHS:
-                last[table, row[: KEY_LENGTHS[table]]] = row
+            if table in key_lengths:
+                last[table, row[: key_lengths[table]]] = row
             else:
                 rows.setdefault(table, []).append(row)
         deleted_organizations.extend(commit.deleted_organizations)
         emptied_wallets.extend(commit.emptied_wallets)
+        purges.extend(commit.purges)
     deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
@@ -127,6 +127,7 @@ def merge(commits: Iterable[WriteSet]) -> Batch | None:
         deleted_organizations,
         emptied_wallets,
         [setting_swaps[key] for key in sorted(setting_swaps)],
+        purges,
     )
 
 

@@ -1,7 +1,7 @@
-"""Organizations kept in memory. The store is asked before every use whether a version is still the newest.
+"""The cache of organizations. Before every use, the store is asked whether the cached version is still the newest.
 
-Here: what is kept, and catching up with the database. Not here: the SQL (`base`), dropping (`api.lru`), sizes
-(`organizations.memory_size`). One event loop uses it; nothing here is for threads.
+Here: what is cached, and how it catches up with the database. Not here: the SQL (`base`), eviction
+(`primitives.lru`), sizes (`organizations.memory_size`). For one event loop, not for threads.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Protocol
 
 import msgspec
 
-from keystead.api.lru import Lru
 from keystead.organizations.organization import Change, Organization, Put, Version, apply_unordered, from_records
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
+from keystead.primitives.lru import Lru
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one process keeps. `bytes_max` bounds the measured bytes of records and of encoded answers."""
+    """The size of one process's cache. `bytes_max` bounds the measured bytes of records and of encoded answers."""
 
     organizations_max: int = 10_000
     bytes_max: int = 256 * 1024 * 1024
 
 
 class ChangedSince(msgspec.Struct, frozen=True):
-    """The newest version of an organization, and what became of each record after the version asked about.
+    """The newest version of an organization, and the changes of its records after the given version.
 
-    In no order. A removed record need not have been there in that version.
+    The changes have no order. A removed record may be one that did not exist in the given version.
     """
 
     version: Version
@@ -35,17 +35,17 @@ class ChangedSince(msgspec.Struct, frozen=True):
 
 
 class Source(Protocol):
-    """Both answers hold everything that was committed when the question was put."""
+    """Both answers include everything that was committed before the call."""
 
     async def version(self, organization_id: str) -> Version | None: ...
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
-        """None asks for every record that is there."""
+        """The changes after this version number; None asks for every record."""
         ...
 
 
 class Answers:
-    """Encoded answers about one version of an organization, dropped with it. Their bytes count in the cache.
+    """Encoded answers about one version of an organization; dropped with it. Their bytes count in the cache.
 
     `bytes_max` bounds the bytes of the organization and its answers together.
     """
@@ -61,7 +61,7 @@ class Answers:
         return self._kept.get(key)
 
     def keep(self, key: Hashable, answer: bytes) -> None:
-        """Keep an answer, unless there is no room for it or this version is no longer cached."""
+        """Cache an answer, unless there is no room for it or this version is no longer cached."""
         size = self._size + len(answer) - len(self._kept.get(key, b""))
         if size > self._bytes_max or self._cache.peek(self.organization.id) is not self:
             return
@@ -74,19 +74,20 @@ class OrganizationCache:
     def __init__(self, source: Source, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
         self._source = source
         self._kinds = kinds
-        # The newest stays, however large: otherwise it would be loaded again for each request.
+        # The newest entry stays, however large. Otherwise it would be loaded again for each request.
         self.entries = Lru[str, Answers](limits.bytes_max, limits.organizations_max, keeps_newest=True)
-        # One organization with its answers does not take the place of all others.
+        # One organization with its answers must not evict all others.
         self._answers_bytes_max = limits.bytes_max // 2
         self._loads: dict[str, asyncio.Task[Organization | None]] = {}
         self._clearings = 0
 
     async def newest(self, organization_id: str) -> Organization | None:
-        """The newest committed version: nothing that was reported before the call is missing from it."""
+        """The newest committed version. It includes every commit that was reported before the call."""
         return await self.at(organization_id, await self._source.version(organization_id))
 
     async def at(self, organization_id: str, version: Version | None) -> Organization | None:
-        """A version that was the newest just now, or a newer one; None if there was none."""
+        """This version, which was just read as the newest, or a newer one; None if the organization does not
+        exist."""
         entry = self.entries.get(organization_id)
         if entry is not None and entry.organization.version == version:
             return entry.organization
@@ -98,9 +99,8 @@ class OrganizationCache:
             if entry is not None and entry.organization.version.number >= version.number:
                 if entry.organization.version == version:
                     return entry.organization
-                # Either our own commit came between question and answer, or the database has lost commits (it
-                # was restored, or another took its place). A second question, put after the entry was
-                # committed, tells which.
+                # Either this process committed between question and answer, or the database has lost commits (it
+                # was restored or replaced). A second question, asked after the entry was committed, shows which.
                 version = await self._source.version(organization_id)
                 if version is None or version.number <= entry.organization.version.number:
                     if version == entry.organization.version:
@@ -108,14 +108,14 @@ class OrganizationCache:
                     self.entries.remove(organization_id)
                 continue
             organization = await self._load(organization_id)
-            # A load that began before our question may be older than its answer: then load again.
+            # A load that began before the question may be older than its answer; then load again.
             if organization is None or organization.version.number >= version.number:
                 return organization
         self.entries.remove(organization_id)
         return None
 
     async def _load(self, organization_id: str) -> Organization | None:
-        """One load of an organization serves all tasks that miss it."""
+        """Load an organization once for all tasks that wait for it."""
         load = self._loads.get(organization_id)
         if load is None:
             load = self._loads[organization_id] = asyncio.create_task(self._load_now(organization_id))
@@ -125,7 +125,7 @@ class OrganizationCache:
         try:
             return await self._loaded(organization_id)
         finally:
-            # Here and not in a callback: a task that comes once the answer is known must begin a load of its own.
+            # Here and not in a callback: a task that asks after the answer is known must start a new load.
             del self._loads[organization_id]
 
     async def _loaded(self, organization_id: str) -> Organization | None:
@@ -143,7 +143,7 @@ class OrganizationCache:
                 return self.keep(apply_unordered(known, found.changes, found.version))
 
     def keep(self, organization: Organization) -> Organization:
-        """Keep a committed version, unless a newer one is here; the newer of the two."""
+        """Cache a committed version unless a newer one is cached. Returns the newer of the two."""
         entry = self.entries.peek(organization.id)
         if entry is not None and entry.organization.version.number >= organization.version.number:
             return entry.organization
@@ -155,13 +155,14 @@ class OrganizationCache:
         return organization
 
     def answers(self, organization: Organization) -> Answers:
-        """The encoded answers about this very version; empty, and keeping none, where it is not cached."""
+        """The encoded answers about this version. If it is not cached: an empty object that stores no answers."""
         entry = self.entries.peek(organization.id)
         if entry is not None and entry.organization is organization:
             return entry
         return Answers(organization, self.entries, self._answers_bytes_max)
 
     def clear(self) -> None:
-        """Drop everything: after the connection to the database was lost, another may take its place."""
+        """Drop everything: after the connection to the database was lost, the next one may reach another
+        database."""
         self.entries.clear()
         self._clearings += 1

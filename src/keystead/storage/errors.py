@@ -1,6 +1,6 @@
-"""The errors of the store: what a caller is told when the database does not do what it was asked to.
+"""The errors of the store: what a caller is told after the database failed or refused.
 
-The messages never repeat the database's own, which can quote values and names.
+The messages never repeat the database's own messages, which can quote values and names.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, Se
 
 
 class NotMigrated(Unavailable):
-    """The database answers, but the tables are not there."""
+    """The database answers, but has no tables."""
 
     def __init__(self) -> None:
         super().__init__("the database has no tables yet; run `keystead migrate`")
 
 
 def unavailable(cause: str) -> DatabaseUnavailable:
-    """For any operation that the database did not do, or may not have done."""
+    """The error for any operation that the database did not carry out, or may not have."""
     return DatabaseUnavailable(f"the database {cause}; sending the same request again is safe")
 
 
 def already_there(error: Exception) -> ServiceError:
-    """For a row whose key exists already."""
+    """The error for a row whose key exists already."""
     refusal: ServiceError = Internal("the commit contradicts what is stored")
     if "wallet_account.name" in str(error) or "wallet_account_by_name" in str(error):
         refusal = AlreadyExists("a wallet account of this organization already has this name")
@@ -32,7 +32,7 @@ def already_there(error: Exception) -> ServiceError:
 
 
 def unwritten(error: Exception) -> ServiceError:
-    """For a commit that failed for a reason that is not the database's."""
+    """The error for a commit that failed, although the database works."""
     refusal = Internal("the commit could not be written")
     refusal.__cause__ = error
     return refusal

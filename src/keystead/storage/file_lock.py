@@ -1,8 +1,8 @@
 """An advisory lock between the processes that use one SQLite file.
 
-SQLite has no row locks. A process that lost a race for an organization takes this lock before it decides again, and
-meanwhile the commits of other processes give way. Compare-and-swap keeps every commit correct with or without it.
-Not here: when it is taken (`pipeline.organization_queue`).
+SQLite has no row locks. A process that lost a race for an organization takes this lock before it decides again.
+While the lock is held, commits of other processes end in a conflict. Compare-and-swap keeps every commit correct
+with or without it. Not here: when it is taken (`pipeline.organization_queue`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _POLL_S = 0.005
 
 
 class FileLock:
-    """A file beside the database's. The system releases the lock when its process ends."""
+    """A lock file beside the database. The operating system releases the lock when its process ends."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -30,9 +30,9 @@ class FileLock:
 
     @asynccontextmanager
     async def held(self, wait_s: float) -> AsyncIterator[None]:
-        """Hold the lock, or go on without it after `wait_s` seconds: its owner may be stopped.
+        """Hold the lock, or continue without it after `wait_s` seconds, because its owner may be suspended.
 
-        Raises Unavailable if there is no database, or if the file cannot be made.
+        Raises Unavailable if there is no database, or if the lock file cannot be created.
         """
         with self._opened() as file:  # closing it releases the lock
             deadline_s = asyncio.get_running_loop().time() + wait_s
@@ -47,7 +47,7 @@ class FileLock:
                 self._owners -= 1
 
     def is_held_by_another_process(self) -> bool:
-        """May be called by another thread than the event loop's."""
+        """Any thread may call it."""
         if self._owners:
             return False
         try:

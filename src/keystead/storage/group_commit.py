@@ -1,7 +1,7 @@
-"""Group commit: what arrived while the last commit was written is committed next, in one transaction.
+"""Group commit: commits that arrive while a transaction is written are written in the next one.
 
-Here: the queue of a process and its one writer. Before it begins a transaction the writer lets the event loop go on
-while that brings further commits; it waits for no time (as PostgreSQL's `commit_delay` does). Not here: the
+Here: the queue of a process and its one writer. Before a transaction begins, the writer lets the event loop run
+while that adds commits. It does not wait for a fixed time, as PostgreSQL's `commit_delay` does. Not here: the
 transaction (`sqlite_writer`, `postgres_transactions`).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from keystead.api.errors import Unavailable
@@ -18,16 +18,20 @@ from keystead.storage.batch import Batch, merge
 from keystead.storage.pending import PendingCommit, Settled
 
 BATCH_MAX: Final = 256
-"""How many commits share a transaction at most: the first of them waits for all."""
+"""Most commits in one transaction. The first of them waits for all."""
 
 Write = Callable[[Batch], Awaitable[CommitOutcome | Exception]]
 
 
 class GroupCommit:
-    """Belongs to one event loop. `write` runs a transaction; `settle` is told the outcomes, in order."""
+    """Belongs to one event loop. `write` runs a transaction; `settle` gets the outcomes, in order.
 
-    def __init__(self, write: Write, settle: Callable[[Settled], None]) -> None:
+    `key_lengths`: see `merge`.
+    """
+
+    def __init__(self, write: Write, settle: Callable[[Settled], None], key_lengths: Mapping[str, int]) -> None:
         self._write = write
+        self._key_lengths = key_lengths
         self._settle = settle
         self._queue: deque[PendingCommit] = deque()
         self._writer: asyncio.Task[None] | None = None
@@ -38,7 +42,7 @@ class GroupCommit:
             self._writer = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
-        """Returns when every commit that was added is settled."""
+        """Wait until every commit that was added has its outcome."""
         while self._writer is not None:
             await self._writer
 
@@ -52,21 +56,23 @@ class GroupCommit:
             self._writer = None
 
     async def _gather(self) -> None:
-        """Wait while every turn of the event loop brings further commits: requests that came together share one."""
+        """Wait while each turn of the event loop adds commits, so that requests that arrived together share a
+        transaction."""
         count = 0
         while count < len(self._queue) < BATCH_MAX:
             count = len(self._queue)
             await asyncio.sleep(0)
 
     async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
-        """All together if all of them can succeed; else by organization, and at last one after the other."""
-        merged = merge(pending.write_set for pending in batch)
+        """Write the commits together. If that fails, write those of each organization together; if that fails, one
+        by one."""
+        merged = merge((pending.write_set for pending in batch), self._key_lengths)
         outcome = CommitOutcome.CONFLICT if merged is None else await self._write(merged)
         if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
             return [(pending, outcome) for pending in batch]
         settled: list[tuple[PendingCommit, CommitOutcome | Exception]] = []
         for part in _parts(batch):
-            # While the database does not answer, each part would wait for it as long as the one before.
+            # While the database does not answer, each part would wait for the whole time limit.
             if isinstance(outcome, Unavailable):
                 settled += [(pending, outcome) for pending in part]
             else:
@@ -76,7 +82,7 @@ class GroupCommit:
 
 
 def _parts(batch: Sequence[PendingCommit]) -> Iterator[Sequence[PendingCommit]]:
-    """The commits of each organization, in their order; of one organization each commit alone."""
+    """The commits of each organization, in their order. If all are of one organization: each commit alone."""
     by_organization: dict[str, list[PendingCommit]] = {}
     for pending in batch:
         by_organization.setdefault(pending.organization_id, []).append(pending)

@@ -1,4 +1,4 @@
-"""The migrations: which there are, and which a database still needs.
+"""The list of migrations, and those that a database still needs.
 
 Here: the numbered files `sql/DIALECT/NNNN_name.sql`, and the error for a database of a newer version. Not here:
 running them (`schema`).
@@ -20,7 +20,7 @@ _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One step: it brings a database of version `number - 1` to `number`."""
+    """One migration, from version `number - 1` to version `number`."""
 
     number: int
     sql: str
@@ -52,7 +52,7 @@ def newest() -> int:
 
 
 def pending(steps: tuple[Migration, ...], version: int) -> tuple[Migration, ...]:
-    """Those that a database of this version needs (0: no tables). Raises SchemaTooNew."""
+    """The migrations that a database of this version needs (0: no tables). Raises SchemaTooNew."""
     if version > len(steps):
         raise SchemaTooNew(version)
     return steps[version:]

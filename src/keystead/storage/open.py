@@ -1,6 +1,6 @@
-"""Opening the store that a database URL names.
+"""Opens the store that a database URL names.
 
-Here: choosing the engine by URL. Not here: making or updating tables (`schema`).
+Here: the choice of the database by its URL. Not here: creating or migrating tables (`schema`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TIMEOUT_S = 5.0
 
 _SCHEME = re.compile(r"[\w+]+")
 _HOST = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]*)(:[0-9]*)?")
-"""A name, an address, or one of IPv6 in brackets, each with its port, or nothing."""
+"""A host name, an IPv4 address, or an IPv6 address in brackets, with or without a port; or nothing."""
 
 
 async def open_store(
@@ -27,11 +27,11 @@ async def open_store(
     kinds: RecordKinds = RECORD_KINDS,
     timeout_s: float = TIMEOUT_S,
 ) -> DatabaseStore:
-    """A store over this database, for the running event loop; close it when done.
+    """A store on this database, for the running event loop. The caller must close it.
 
-    `sqlite:///relative/file`, `sqlite:////absolute/file` or `postgresql://…` as libpq takes it. The database
-    need not answer yet: until it does, the store's methods raise Unavailable. `kinds` are the record kinds that
-    organizations have. Raises ValueError for another URL.
+    The URL is `sqlite:///relative/file`, `sqlite:////absolute/file` or `postgresql://…` in the form of libpq. The
+    database need not answer yet: until it does, the store's methods raise Unavailable. `kinds` are the record
+    kinds of organizations. Raises ValueError for any other URL.
     """
     limits = cache_limits or CacheLimits()
     if (path := sqlite_path(database_url)) is not None:
@@ -63,5 +63,5 @@ def sqlite_path(database_url: str) -> Path | None:
 
 
 def _hosts(rest: str) -> list[str]:
-    """Of `user:password@host:port,host:port/name?settings`, with anything but the hosts left out."""
+    """The hosts, with their ports, of `user:password@host:port,host:port/name?settings`."""
     return re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].split(",")

@@ -1,7 +1,7 @@
-"""Commits that wait to be written, and the lock under which several of them were decided on.
+"""Commits that wait to be written, and locks of organizations.
 
-Here: the values, and how the event loop is told. Not here: transactions (`sqlite_writer`, `postgres_transactions`),
-which commits share one (`group_commit`).
+Here: these values and their futures. Not here: transactions (`sqlite_writer`, `postgres_transactions`), which
+commits share one (`group_commit`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from keystead.storage.rows import of_commit
 from keystead.storage.write_set import WriteSet
 
 LOCK_S = 2.0
-"""How long an organization stays locked while commits are decided on: other processes wait meanwhile."""
+"""How long an organization stays locked at most. Other processes wait while it is locked."""
 
 
 class PendingCommit(msgspec.Struct, frozen=True):
-    """A commit that was handed in. `organizations` are in the database as they are here, once it is committed.
+    """A commit that was handed in. `organizations`: those it writes, as they are after it.
 
-    `has_messages`: whether it writes messages that are to be sent.
+    `has_messages`: whether it writes outgoing messages.
     """
 
     organization_id: str
@@ -39,7 +39,7 @@ Settled = Sequence[tuple[PendingCommit, CommitOutcome | Exception]]
 
 
 def pending_commit(commit: Commit) -> PendingCommit:
-    """Every value is encoded here, on the event loop's thread."""
+    """Encode a commit, on the event loop's thread."""
     organizations = tuple(change.after for change in (commit.change, commit.new_organization) if change is not None)
     pending = pending_write(commit.organization_id, of_commit(commit), organizations)
     return replace(pending, has_messages=True) if _has_messages(commit) else pending
@@ -56,9 +56,8 @@ def pending_write(
 
 
 class LockRequest:
-    """A lock that was asked for. The engine calls `grant` or `fail`, then awaits `released`.
-
-    Everything happens on the event loop.
+    """A requested lock. The database's store calls `grant` or `fail`, then awaits `released`. All on the event
+    loop.
     """
 
     def __init__(self, organization_id: str) -> None:
@@ -72,7 +71,7 @@ class LockRequest:
     # For the owner.
 
     def add(self, pending: PendingCommit) -> bool:
-        """Have a commit written when the lock is released; False if it was released before."""
+        """Write a commit when the lock is released. Returns False if it was released already."""
         if self.released.done():
             return False
         self._commits.append(pending)
@@ -84,23 +83,24 @@ class LockRequest:
         if not self.released.done():
             self.released.set_result(self._commits)
 
-    # For the engine.
+    # For the database's store.
 
     def grant(self, version: Version | None) -> None:
-        """The organization is locked, for LOCK_S at most, and this is its newest version; None: there is none."""
-        if not self.granted.done():  # else the owner gave up, and has released it
+        """The organization is locked now, for at most LOCK_S. `version`: its newest; None if it does not exist."""
+        if not self.granted.done():  # otherwise the owner gave up and released it
             self.granted.set_result(version)
             self._limit = asyncio.get_running_loop().call_later(LOCK_S, self.release)
 
     def fail(self, error: Exception) -> None:
-        """The lock cannot be had, or was lost."""
+        """The lock cannot be taken, or was lost."""
         if not self.granted.done():
             self.granted.set_exception(error)
         self.release()
 
 
 class HeldLock:
-    """Implements `pipeline.store.OrganizationLock`. `commit_unlocked`: once the lock is released."""
+    """Implements `pipeline.store.OrganizationLock`. `commit_unlocked` takes commits after the lock was
+    released."""
 
     def __init__(
         self,

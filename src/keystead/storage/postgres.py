@@ -1,10 +1,10 @@
 """The store over PostgreSQL: any number of processes on any number of machines.
 
-Here: reading, and asking for versions together. Not here: writing (`postgres_transactions`), locks
-(`postgres_locks`).
+Here: reads, and the query that asks for the versions of several organizations. Not here: writing
+(`postgres_transactions`), locks (`postgres_locks`).
 
-Why a read is fresh: every statement is sent after the read began, to the server that commits, and at READ
-COMMITTED it sees whatever was committed when it arrived.
+Why a read is fresh: every statement is sent after the read began, to the server that commits. At READ COMMITTED it
+sees everything that was committed before it arrived.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from keystead.storage.postgres_connections import Connections
 from keystead.storage.postgres_locks import PostgresLocks
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import Statement, postgres_statements
+from keystead.storage.tables import tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
@@ -38,7 +39,7 @@ class PostgresStore(DatabaseStore):
     """Uses at most eleven connections: six to read, one to commit, four to lock organizations."""
 
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
-        statements = postgres_statements()
+        statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
         self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
         self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
@@ -49,7 +50,7 @@ class PostgresStore(DatabaseStore):
         self._asking: asyncio.Task[None] | None = None
 
     async def version(self, organization_id: str) -> Version | None:
-        """While one question is under way, those who come collect; the next one answers them all."""
+        """While a query for versions is under way, calls collect; the next query answers them all."""
         answer: asyncio.Future[Version | None] = asyncio.get_running_loop().create_future()
         self._askers.append((organization_id, answer))
         if self._asking is None:
@@ -68,7 +69,7 @@ class PostgresStore(DatabaseStore):
         try:
             ids = list({organization_id for organization_id, _ in askers})
             found = await self._rows(self._reads.versions, [ids])
-        except Exception as error:  # noqa: BLE001 - whatever it was, nobody may wait for ever
+        except Exception as error:  # noqa: BLE001 - whatever the error is, no caller may wait for ever
             for _, answer in askers:
                 if not answer.done():
                     answer.set_exception(error)
@@ -85,7 +86,7 @@ class PostgresStore(DatabaseStore):
             try:
                 found: Sequence[Sequence[Any]] = await connection.fetch(statement.sql, *arguments)
             except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
-                return []  # PostgreSQL's text cannot hold U+0000: nothing stored has this id
+                return []  # text in PostgreSQL cannot hold U+0000, so no stored row has this id
             return found
 
     def _listed(self, values: Sequence[str]) -> list[str]:
@@ -97,14 +98,14 @@ class PostgresStore(DatabaseStore):
                 return await transacted(connection, lambda: write(connection, self._statements, batch))
         except ServiceError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - it is reported to those who wait for the commit
+        except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             return unwritten(error)
 
     def _request_lock(self, organization_id: str) -> LockRequest:
         return self._locks.request(organization_id)
 
     async def ready(self) -> None:
-        """Raises Unavailable unless the server answers a query."""
+        """Raise Unavailable unless the server answers a query."""
         await self.schema_version()
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL: made when needed, kept while they work, and what their errors mean.
+"""The pool of connections to PostgreSQL, and the translation of their errors.
 
-Here: settings of every connection, lending, time limits. Not here: what is done with them (`postgres`,
+Here: the settings of every connection, lending, time limits. Not here: statements (`postgres`,
 `postgres_transactions`).
 """
 
@@ -20,20 +20,21 @@ _SERVER_SETTINGS = {
     "application_name": "keystead",
     # A process that stops in the middle of a commit must not keep its organizations locked.
     "idle_in_transaction_session_timeout": "10000",
-    # Every statement is short: compiling one would take longer than running it.
+    # Every statement is short, so to compile it would take longer than to run it.
     "jit": "off",
 }
 
 _STATEMENT_AT_FAULT = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.UndefinedTableError)
-"""After these errors of a statement the connection is as good as before."""
+"""After these errors of a statement the connection can be used again."""
 
 _DATABASE_AT_FAULT = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 class Connections:
-    """At most `size` connections at a time. `timeout_s` bounds connecting, each statement, and the wait for one.
+    """At most `size` connections. `timeout_s` bounds the time to connect, each statement, and the wait for a
+    connection.
 
-    `lost` is called when a connection had to be given up.
+    `lost` is called after a connection was dropped because of an error.
     """
 
     def __init__(self, url: str, *, size: int, timeout_s: float, lost: Callable[[], None]) -> None:
@@ -45,8 +46,8 @@ class Connections:
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Any]:
-        """A connection for the block. Errors inside it come out as ServiceErrors, Unavailable where the database
-        is the cause; the connection is then not used again."""
+        """A connection for the block. Errors inside it are translated to ServiceErrors. If the database is the
+        cause, the error is Unavailable and the connection is not used again."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._free.acquire()
@@ -72,8 +73,8 @@ class Connections:
             self._free.release()
 
     async def _connected(self) -> Any:
-        """A new connection. Raises Unavailable, whatever the server refuses."""
-        # The server gives up too: a statement that its caller no longer waits for must not get a lock later.
+        """A new connection. Raises Unavailable for every failure."""
+        # The same limit for the server: a statement whose caller has given up must not get a lock later.
         limit = {"statement_timeout": str(round(self._timeout_s * 1000))}
         try:
             return await connect(self._url, self._timeout_s, limit)
@@ -89,7 +90,7 @@ class Connections:
         return None
 
     async def close(self) -> None:
-        """Close the idle connections. None may be borrowed after this."""
+        """Close the idle connections. The caller must not lend any afterwards."""
         while self._idle:
             connection = self._idle.pop()
             try:
@@ -99,13 +100,13 @@ class Connections:
 
 
 async def connect(url: str, timeout_s: float, server_settings: Mapping[str, str]) -> Any:
-    """`timeout_s` bounds connecting and, unless another is given with it, each statement."""
+    """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement."""
     settings = {**_SERVER_SETTINGS, **server_settings}
     return await asyncpg.connect(url, timeout=timeout_s, command_timeout=timeout_s, server_settings=settings)
 
 
 def translated(error: Exception) -> ServiceError:
-    """What a caller may be told: never the database's own message, which can quote values and names."""
+    """The error for the caller. It never has the database's own message, which can quote values and names."""
     if isinstance(error, asyncpg.UndefinedTableError):
         return NotMigrated()
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):

@@ -1,10 +1,10 @@
 """Locks of organizations on PostgreSQL: each is a transaction that locks the organization's row.
 
-Here: taking the lock, and what is written when it is released. Not here: the statements (`postgres_transactions`).
+Here: taking the lock, and writing when it is released. Not here: the statements (`postgres_transactions`).
 
-Another process that changes the organization meanwhile finds the row locked: it asks for the lock too. The server
-queues those who wait for one row. A process that dies unlocks with its connection; the connection of one that
-stands still is closed by the server after a while.
+While the row is locked, another process that changes the organization loses its race and then asks for the lock,
+too. The server queues the requests for one row. If a process dies, its connection and therefore its lock end. If a
+process hangs, the server closes its connection after a time limit.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.postgres_connections import Connections
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import PostgresStatements
+from keystead.storage.tables import merged_key_lengths
 
 
 class PostgresLocks:
-    """Each lock borrows a connection for as long as it lasts.
+    """Each lock uses a connection while it lasts.
 
-    `group_commit` takes the commits under a lock that cannot be written together.
+    `group_commit` gets the commits under a lock that cannot be written together.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class PostgresLocks:
     ) -> None:
         self._connections = connections
         self._statements = statements
+        self._key_lengths = merged_key_lengths(statements.tables)
         self._settle = settle
         self._group_commit = group_commit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -52,7 +54,7 @@ class PostgresLocks:
         return request
 
     async def close(self) -> None:
-        """Returns when every lock is released."""
+        """Wait until every lock is released."""
         await asyncio.gather(*self._tasks)
 
     async def _serve(self, request: LockRequest) -> None:
@@ -62,7 +64,7 @@ class PostgresLocks:
                 outcome = await transacted(connection, lambda: self._hold(connection, request))
         except ServiceError as error:
             outcome = error
-        except Exception as error:  # noqa: BLE001 - it is reported to those who wait for the commits
+        except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commits
             outcome = unwritten(error)
         if isinstance(outcome, Exception):
             request.fail(outcome)
@@ -77,7 +79,7 @@ class PostgresLocks:
         found = await connection.fetchrow(self._statements.lock_organization.sql, request.organization_id)
         request.grant(None if found is None else Version(*found))
         commits = await request.released
-        batch = merge(pending.write_set for pending in commits)
+        batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:
             return CommitOutcome.CONFLICT
         return await write(connection, self._statements, batch)

@@ -1,4 +1,4 @@
-"""Run migrations on PostgreSQL. Here: the lock and the transactions. Not here: the steps (`migrations`)."""
+"""Runs migrations on PostgreSQL. Here: the lock and the transactions. Not here: the migrations (`migrations`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from keystead.storage.migrations import Migration, pending
 from keystead.storage.postgres_connections import connect, translated
 
 _MIGRATION_LOCK = 0x6B657973
-"""The advisory lock that a migration holds; any number that nothing else on the database uses."""
+"""The number of the advisory lock that a migration holds. Nothing else may use this number on the database."""
 
 
 async def migrate_postgres(url: str, steps: tuple[Migration, ...], *, connect_timeout_s: float) -> bool:
-    """Run the steps that the database needs, each in a transaction of its own; False if it needs none.
+    """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
     Raises Unavailable and SchemaTooNew.
     """

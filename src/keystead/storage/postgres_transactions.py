@@ -1,16 +1,19 @@
 """One transaction on PostgreSQL: what it writes, and how it ends.
 
 Here: the statements of a batch in their order. Not here: who begins a transaction (`postgres`, `postgres_locks`),
-which commits fit together (`batch`).
+how commits are merged (`batch`).
 
-Why a commit is safe at READ COMMITTED: the compare-and-swap of an organization's version locks its row, and records
-and attachments are written only under that lock. A commit that does not change the organization locks the row too,
-but shared, after its other statements, so that it is short: then no other transaction can have changed the
-organization before this one is committed. Neither waits for a row that another transaction has locked: that one
-changes the organization, so this commit has lost (SKIP LOCKED), and no two transactions wait for each other. An
-activity's row is locked by the compare-and-swap of its revision, in order of ids, and its votes are written only
-under that. Fingerprints have a unique index, whose insert waits until another insert of the same one is committed
-or not; so have credentials that one sub-organization of a parent may have.
+Why a commit is safe at READ COMMITTED:
+
+- The compare-and-swap of an organization's version locks its row. Records and attachments are written only under
+  that lock.
+- A commit that does not change the organization locks the row in shared mode, after its other statements, so that
+  the lock is short. No other transaction can then change the organization before this one is committed.
+- Neither waits for a row that another transaction has locked (SKIP LOCKED). That transaction changes the
+  organization, so this commit has lost the race. Therefore no two transactions wait for each other.
+- The compare-and-swap of an activity's revision locks its row, in order of ids. Votes are written only under that.
+- Fingerprints have a unique index. An insert waits until another insert of the same fingerprint is committed or
+  rolled back. The same holds for credentials that only one sub-organization of a parent may have.
 """
 
 from __future__ import annotations
@@ -25,16 +28,17 @@ from keystead.pipeline.store import CommitOutcome
 from keystead.storage import write_set
 from keystead.storage.batch import Batch
 from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.tables import TABLES, postgres_insert
+from keystead.storage.tables import postgres_insert
 
 
 async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
-    """Run `work` in a transaction, which is committed if that is its outcome, else rolled back."""
+    """Run `work` in a transaction. If its outcome is COMMITTED, the transaction is committed, otherwise rolled
+    back."""
     transaction = connection.transaction(isolation="read_committed")
     await transaction.start()
     try:
         outcome = await work()
-    except asyncpg.DeadlockDetectedError:  # somebody else's transaction goes on, and this one may be tried again
+    except asyncpg.DeadlockDetectedError:  # the other transaction continues, this one may be repeated
         outcome = CommitOutcome.CONFLICT
     except BaseException:
         if not connection.is_closed():
@@ -48,7 +52,7 @@ async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome
 
 
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitOutcome:
-    """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
+    """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
     swaps: list[tuple[Swap, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
@@ -58,18 +62,21 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     for swap, steps in swaps:
         if steps and not await _swapped(connection, swap, steps):
             return CommitOutcome.CONFLICT
-    tables = tuple(table for table in TABLES if batch.rows.get(table.name))
+    tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
     if tables:
         columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
         inserted = await connection.fetchrow(postgres_insert(tables), *columns)
         for table, count in zip(tables, inserted, strict=True):
-            if table.name in write_set.IF_SKIPPED and count != len(batch.rows[table.name]):
-                return write_set.IF_SKIPPED[table.name]
+            if table.if_skipped is not None and count != len(batch.rows[table.name]):
+                return table.if_skipped
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
+    for purge in batch.purges:
+        statement = sql.purges[purge.table]
+        await connection.execute(statement.sql, *statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             await connection.execute(each, organization_id)
@@ -79,7 +86,7 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
 
 
 async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mapping[str, Version]) -> bool:
-    """Whether these organizations have these versions; then they keep them until the transaction ends."""
+    """Whether these organizations have these versions. If so, they cannot change until the transaction ends."""
     found = {
         organization_id: Version(number, changed_by)
         for organization_id, number, changed_by in await connection.fetch(sql.check_versions.sql, list(checks))
@@ -91,8 +98,8 @@ async def _swapped(connection: Any, swap: Swap, steps: Sequence[write_set.Swap])
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
-    # Locked in order of ids, as every process does, so that two transactions never wait for each other; the rows
-    # come back as they are once locked. Then the updates succeed, and need one round trip together.
+    # Every process locks in order of ids, so that two transactions never wait for each other. The rows are
+    # returned as they are when locked. Then the updates succeed, and take one round trip together.
     keys = zip(*[step.key() for step in steps], strict=True)
     found = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
     if any(step.expected() not in found for step in steps):

@@ -1,6 +1,6 @@
 """Reads of activities, of sub-organizations and of the instance.
 
-Here: these reads, for both databases. Not here: organizations themselves (`cache`), what has a table of its own
+Here: these reads, for both databases. Not here: organizations themselves (`cache`), the attached tables
 (`attachment_reads`), the SQL (`sql`).
 """
 
@@ -87,7 +87,7 @@ class DatabaseReads(AttachmentReads):
         self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
         cursor = page.before or page.after
-        # Any of the parent's will do: by when the next page is asked for, the value may have led elsewhere.
+        # Any sub-organization of the parent is accepted: it may have lost the value since the last page.
         if cursor is not None and not await self._select(
             self._reads.has_suborganization, parent_id=parent_id, id=cursor
         ):
@@ -110,17 +110,17 @@ class DatabaseReads(AttachmentReads):
     # The instance.
 
     async def instance_value(self, name: str) -> bytes | None:
-        """A value of the whole instance, written when it was made; None for a name without a value."""
+        """A value of the whole instance, such as the id of its first organization; None for an unknown name."""
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
 
     async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
-        """The data key of every organization, by its id, in their order; `page.after` need not be one of them."""
+        """The data key of every organization, with its id, in order of ids. `page.after` may be any id."""
         found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
         return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
 
     async def schema_version(self) -> int:
-        """The number of the last migration that the tables had; 0 if there are no tables."""
+        """The number of the last migration that was run; 0 if there are no tables."""
         try:
             found = await self._select(self._reads.schema_version)
         except NotMigrated:

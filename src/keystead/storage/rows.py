@@ -1,7 +1,7 @@
 """From commits to rows, and from rows to records, activities and votes. Pure.
 
 Here: what each row holds, encoding and decoding. Not here: SQL (`statements`), which commits share a transaction
-(`groups`).
+(`group_commit`, `batch`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.store import Commit, OrganizationChange
-from keystead.storage.tables import TABLES_BY_NAME
+from keystead.storage.tables import table_of
 from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WalletContents, WriteSet
 
 _encode = msgspec.json.Encoder().encode
@@ -59,11 +59,11 @@ _REMOVED = b""
 """The body of a record that was removed."""
 
 _COLUMNS_OF_VOTES = 9
-"""How many of them follow those of the activity in a row of both."""
+"""How many columns of the vote follow those of the activity in a row of `activity_with_votes`."""
 
 
 class _Findings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of an evaluation that others share: everything but its ids and its time."""
+    """The part of an evaluation that other evaluations share: everything but its ids and its time."""
 
     verdict: str
     rule: str
@@ -75,7 +75,7 @@ _findings_decoder = msgspec.json.Decoder(_Findings)
 
 
 def of_commit(commit: Commit) -> WriteSet:
-    """The write set of a commit; every body is encoded here, on the caller's thread."""
+    """The write set of a commit. Encodes every body, on the caller's thread."""
     activity, change, new_organization = commit.activity, commit.change, commit.new_organization
     version_swap = activity_swap = None
     version_checks = [] if commit.authorized_by is None else [commit.authorized_by]
@@ -126,8 +126,8 @@ def of_bootstrap(
 
 
 def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) -> None:
-    """Add to the write set a row of this organization: new, or in the place of the revision before it."""
-    table = TABLES_BY_NAME[attached.table.name]
+    """Add a row of this organization to the write set: a new row, or one that replaces its previous revision."""
+    table = table_of(attached.table)
     row = (organization_id, *attached.row())
     if isinstance(attached, VersionedRow) and attached.revision > 1:
         columns = list(zip(table.names, row, strict=True))
@@ -138,7 +138,7 @@ def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) ->
 
 
 def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
-    """Add to the write set what the change writes and deletes."""
+    """Add what the change writes and deletes to the write set."""
     after, organization_id = change.after, change.after.id
     has_parent = after.profile.parent_id is not None
     for one in change.changes:
@@ -148,7 +148,7 @@ def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
             case AttachedRow():
                 write_row(organization_id, attachment, written)
             case RemovedRow(attached, key):
-                written.deleted.append((TABLES_BY_NAME[attached.name].name, (organization_id, *key)))
+                written.deleted.append((attached.name, (organization_id, *key)))
             case RemovedWalletAccounts(wallet_id):
                 written.emptied_wallets.append(WalletContents(organization_id, wallet_id))
             case RemovedOrganizationContents():
@@ -263,7 +263,7 @@ class RecordReader:
         }
 
     def change(self, word: str, id_: str, body: bytes) -> Change:
-        """What became of a record. Raises KeyError for a kind that is not one of these."""
+        """The change of a record that its row states. Raises KeyError for an unknown kind."""
         record, decoder = self._decoders[word]
         return Remove(record, id_) if body == _REMOVED else Put(decoder.decode(body))
 
@@ -314,7 +314,8 @@ def stored_account_from(row: Sequence[Any]) -> StoredAccount:
 
 
 def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
-    """Activities in the order of the rows: each has a row per vote, one after the other, or one without a vote."""
+    """Activities in the order of the rows. Each activity has consecutive rows, one for each vote, or one row
+    without a vote."""
     found: list[tuple[Activity, list[Vote]]] = []
     for row in rows:
         if not found or found[-1][0].id != row[1]:
@@ -343,7 +344,7 @@ def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
 
 
 def _activity_from(row: Sequence[Any]) -> Activity:
-    """Without its votes."""
+    """An activity without its votes."""
     (
         organization_id,
         activity_id,

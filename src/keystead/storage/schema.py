@@ -1,7 +1,7 @@
-"""Bring a database's tables to what this version needs.
+"""Migrates the tables of a database to this version.
 
-Here: `migrate`, `pending_migrations`, and running the steps on SQLite. Not here: the steps (`migrations`), running
-them on PostgreSQL (`postgres_schema`).
+Here: `migrate`, `pending_migrations`, and running migrations on SQLite. Not here: the migrations (`migrations`),
+running them on PostgreSQL (`postgres_schema`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from keystead.storage.sqlite_connection import DatabaseFile, translated
 
 
 def migrate(database_url: str) -> bool:
-    """Run the migrations that the database needs, each in a transaction of its own; False if it needs none.
+    """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
-    Creates a SQLite file. Safe to run from several processes at once: one runs a migration, the others wait.
-    Raises Unavailable, SchemaTooNew, and ValueError for a bad URL. Blocks; runs an event loop of its own for
-    PostgreSQL, so call it outside of one or in a thread.
+    Creates the file of a SQLite database. Several processes may call it at once: one runs a migration, the others
+    wait. Raises Unavailable, SchemaTooNew, and ValueError for a bad URL. Blocks. For PostgreSQL it runs its own
+    event loop, so call it without a running loop, or in a thread.
     """
     path = sqlite_path(database_url)
     if path is not None:
@@ -33,7 +33,7 @@ def migrate(database_url: str) -> bool:
 
 
 def pending_migrations(database_url: str) -> tuple[Migration, ...]:
-    """The migrations that `migrate` would run. Changes nothing; raises as `migrate`."""
+    """The migrations that `migrate` would run. Changes nothing. Raises the errors of `migrate`."""
     path = sqlite_path(database_url)
     if path is not None:
         steps = migrations("sqlite")

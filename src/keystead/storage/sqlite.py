@@ -1,9 +1,9 @@
 """The store over SQLite: one file, any number of processes on one machine.
 
-Here: reading, on the event loop's thread, because it takes microseconds. Not here: writing (`sqlite_writer`).
+Here: reads, on the event loop's thread, because they take microseconds. Not here: writing (`sqlite_writer`).
 
-Why a read is fresh: with WAL each statement begins on the newest committed state of the file, whichever process
-committed it. No transaction stays open between two reads.
+Why a read is fresh: in WAL mode each statement starts from the newest committed state of the file, of any process.
+No transaction stays open between two reads.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,14 +30,18 @@ from keystead.storage.pending import LOCK_S, LockRequest, Settled
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
+from keystead.storage.tables import tables_of
+
+ResultT = TypeVar("ResultT")
 
 _READ_LOCK_WAIT_S = 1.0
-"""Readers wait only while another process recovers the log after a crash. The event loop stands still meanwhile."""
+"""How long a read waits for a lock. It waits only while another process recovers the log after a crash; the event
+loop is blocked for this time."""
 
 
 class SqliteStore(DatabaseStore):
     def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
-        statements = sqlite_statements()
+        statements = sqlite_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
@@ -49,8 +53,8 @@ class SqliteStore(DatabaseStore):
         self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
-        """One read serves all who ask in the same turn of the event loop: requests often come in bunches, and
-        whatever a turn handles had arrived before it began."""
+        """One read answers all calls in the same turn of the event loop. This is as fresh: every request that a
+        turn handles arrived before the turn began."""
         known = self._versions.get(organization_id)
         if known is not None:
             return known
@@ -69,7 +73,7 @@ class SqliteStore(DatabaseStore):
         return version
 
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        self._versions.clear()  # what is read now may be newer
+        self._versions.clear()  # this read may see newer versions
         try:
             return (self._cursor or self._reader()).execute(statement.sql, arguments).fetchall()
         except sqlite3.Error as error:
@@ -85,7 +89,7 @@ class SqliteStore(DatabaseStore):
         return await self._writer.write(batch)
 
     def _settle(self, settled: Settled) -> None:
-        self._versions.clear()  # read before these commits, a version would look as if they were lost
+        self._versions.clear()  # a version read before these commits would look as if they were lost
         super()._settle(settled)
 
     def _request_lock(self, organization_id: str) -> LockRequest:
@@ -107,8 +111,26 @@ class SqliteStore(DatabaseStore):
         except ServiceError as error:
             request.fail(error)
 
+    async def exclusively(self, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
+        """Run `work` on a connection while this process writes nothing else, then read everything anew.
+
+        The event loop stands still meanwhile, so that no request sees a state in between: for development servers.
+        """
+        await self._group_commit.close()
+        try:
+            connection = self._file.connect()
+            try:
+                result = work(connection)
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        finally:
+            self._forget()
+        return result
+
     async def ready(self) -> None:
-        """Raises Unavailable unless the file is there and can be read."""
+        """Raise Unavailable unless the file exists and can be read."""
         if not self._file.is_still_there():
             self._forget()
         await self.schema_version()
@@ -128,7 +150,8 @@ class SqliteStore(DatabaseStore):
         return self._cursor
 
     def _forget(self) -> None:
-        """After an error, or when the writer lost the file: read from whatever is there now."""
+        """Drop the connection and the caches, after an error or after the writer lost the file. The next read
+        connects again."""
         self._cache.clear()
         self._versions.clear()
         if self._cursor is not None:

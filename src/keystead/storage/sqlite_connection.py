@@ -1,6 +1,6 @@
-"""The file of a SQLite database: connecting to it, noticing that it is gone, and what its errors mean.
+"""The file of a SQLite database: connections to it, the check that it still exists, the translation of its errors.
 
-Here: settings of every connection. Not here: what is done with them (`sqlite`, `sqlite_writer`, `schema`).
+Here: the settings of every connection. Not here: statements (`sqlite`, `sqlite_writer`, `schema`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class DatabaseFile:
         self._identity: tuple[int, int] | None = None
 
     def connect(self, *, create: bool = False) -> sqlite3.Connection:
-        """A connection without implicit transactions. A file that is missing is not created unless asked."""
+        """A connection without implicit transactions. A missing file is created only with `create`."""
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
             uri=True,
@@ -37,7 +37,7 @@ class DatabaseFile:
         try:
             self._write_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
-            # macOS: a plain fsync there leaves the data in the drive's own cache.
+            # On macOS a plain fsync leaves the data in the drive's cache.
             connection.execute("PRAGMA fullfsync=ON")
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute(f"PRAGMA wal_autocheckpoint={_PAGES_UNTIL_CHECKPOINT}")
@@ -48,7 +48,8 @@ class DatabaseFile:
         return connection
 
     def _write_ahead(self, connection: sqlite3.Connection) -> None:
-        """Needed once per file. SQLite itself does not wait with this while others open the new file too."""
+        """Set WAL mode, which a file needs once. SQLite does not wait by itself if another process opens the new
+        file at the same time."""
         give_up_at = time.monotonic() + self._lock_wait_s
         while True:
             try:
@@ -62,8 +63,8 @@ class DatabaseFile:
     def begin(self, connection: sqlite3.Connection) -> None:
         """Begin a transaction that writes, on a connection that does nothing else.
 
-        SQLite itself would look for the lock ever more rarely, ten times a second in the end: whoever lets go of it
-        only to take it again would keep everybody else out.
+        SQLite's own wait checks the lock ever more rarely, in the end ten times a second. A process that writes
+        without a pause would then keep all others from writing.
         """
         connection.execute("PRAGMA busy_timeout=0")
         give_up_at = time.monotonic() + self._lock_wait_s
@@ -77,8 +78,8 @@ class DatabaseFile:
                 time.sleep(_LOOK_AGAIN_S)
 
     def is_still_there(self) -> bool:
-        """Whether the path still leads to the file that was connected to last: SQLite itself would go on writing
-        to a file that was deleted or replaced."""
+        """Whether the path still names the file of the last connection. SQLite continues to write to a file that
+        was deleted or replaced."""
         return self._found() == self._identity
 
     def _found(self) -> tuple[int, int] | None:
@@ -90,7 +91,7 @@ class DatabaseFile:
 
 
 def translated(error: sqlite3.Error) -> Unavailable:
-    """What a caller may be told. SQLite's messages name no values."""
+    """The error for the caller. It has SQLite's message, which never quotes values."""
     if "no such table" in str(error):
         refusal: Unavailable = NotMigrated()
     else:

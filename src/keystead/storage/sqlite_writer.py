@@ -1,11 +1,11 @@
-"""The one connection of a process that writes to its SQLite database, on a thread of its own.
+"""The one connection of a process that writes to its SQLite database, on its own thread.
 
-Here: the thread, transactions, and what their errors mean. Not here: reading (`sqlite`), which commits share a
+Here: the thread, transactions, the translation of their errors. Not here: reads (`sqlite`), which commits share a
 transaction (`group_commit`, `batch`).
 
 Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so no other process writes between the
-compare-and-swap of a version and COMMIT. With synchronous=FULL, COMMIT returns once the log is on disk, and only
-then is any outcome reported. A transaction that does not succeed as a whole is rolled back.
+compare-and-swap of a version and COMMIT. With synchronous=FULL, COMMIT returns after the log was flushed to disk.
+Only then are outcomes reported. A transaction that fails in any part is rolled back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keystead.storage.errors import already_there, unwritten
 from keystead.storage.file_lock import FileLock
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 from keystead.storage.statements import SqliteStatements, Statement
-from keystead.storage.write_set import IF_SKIPPED, Row, Swap
+from keystead.storage.write_set import Row, Swap
 
 
 class SqliteWriter:
@@ -40,11 +40,11 @@ class SqliteWriter:
         self._connection: sqlite3.Connection | None = None
 
     async def write(self, batch: Batch) -> CommitOutcome | Exception:
-        """Write a batch in one transaction; its outcome, or the error for those who wait for it."""
+        """Write a batch in one transaction. Returns its outcome, or the error for the callers that wait for it."""
         return await self._loop.run_in_executor(self._thread, self._write, batch)
 
     async def close(self) -> None:
-        """Call when nothing is being written."""
+        """Disconnect. The caller must not write at the same time or afterwards."""
         await self._loop.run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
 
@@ -56,13 +56,13 @@ class SqliteWriter:
         except sqlite3.Error as error:
             self._disconnect()
             return translated(error)
-        except Exception as error:  # noqa: BLE001 - it is reported to those who wait for the commit
+        except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             self._disconnect()
             return unwritten(error)
 
     def _transact(self, batch: Batch) -> CommitOutcome:
         if batch.version_swaps and self._lock.is_held_by_another_process():
-            return CommitOutcome.CONFLICT  # else the other process, which has lost a race before, would lose again
+            return CommitOutcome.CONFLICT  # the other process has lost a race before, and is next
         connection = self._connected()
         self._file.begin(connection)
         try:
@@ -82,18 +82,18 @@ class SqliteWriter:
         return self._connection
 
     def _disconnect(self) -> None:
-        """The next transaction begins with a fresh connection, in whatever state the error left this one."""
+        """Close the connection; its state after an error is unknown. The next transaction opens a new one."""
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
-            # A loop that was closed without closing the store first cannot be told.
+            # If the loop was closed before the store, the call fails.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._lost)
 
 
 def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitOutcome:
-    """Inside a transaction, which must be rolled back unless the outcome is COMMITTED."""
+    """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
     swaps: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
@@ -104,16 +104,19 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
         for step in steps:
             if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
                 return CommitOutcome.CONFLICT
-    for table, inserts in sql.inserts.items():
-        if rows := batch.rows.get(table):
-            inserted = _insert(connection, inserts, rows)
-            if inserted != len(rows) and table in IF_SKIPPED:
-                return IF_SKIPPED[table]
-    for table, keys in batch.deleted.items():
-        connection.executemany(sql.deletions[table], keys)
+    for table in sql.tables:
+        if rows := batch.rows.get(table.name):
+            inserted = _insert(connection, sql.inserts[table.name], rows)
+            if inserted != len(rows) and table.if_skipped is not None:
+                return table.if_skipped
+    for name, keys in batch.deleted.items():
+        connection.executemany(sql.deletions[name], keys)
     for contents in batch.emptied_wallets:
         for statement in sql.empty_wallet:
             connection.execute(statement.sql, statement.arguments(contents.parameters()))
+    for purge in batch.purges:
+        statement = sql.purges[purge.table]
+        connection.execute(statement.sql, statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             connection.execute(each, (organization_id,))

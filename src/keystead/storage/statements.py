@@ -1,7 +1,7 @@
-"""Every statement as its database's driver takes it.
+"""Every statement in the form that its database's driver takes.
 
 Here: reading the files of the folder `sql`, and the form of their parameters. Not here: the SQL (`sql`, `tables`),
-running it (`sqlite`, `postgres`), what rows mean (`rows`).
+running it (`sqlite`, `postgres`), what rows hold (`rows`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 
 from keystead.storage.tables import (
-    DELETED_WITH_ORGANIZATION,
     TABLES,
-    TABLES_BY_NAME,
+    Table,
     deletion,
     deletion_of_organization,
+    expired_row,
+    purge,
     row_lock,
     row_swap,
     sqlite_insert,
@@ -30,8 +31,8 @@ SQL = Path(__file__).parent / "sql"
 """The folder of the statements and the migrations."""
 
 SQLITE_ROWS_AT_ONCE = (4, 1)
-"""How many rows one SQLite statement inserts: each execution gives up the interpreter lock and must get it back. Of
-more, the values fall out of the processor's cache between binding and writing them."""
+"""How many rows one SQLite statement inserts. Each execution releases the interpreter lock and must take it again,
+so several rows are faster than one. More than four were measured to be slower."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
@@ -48,14 +49,15 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Pages(msgspec.Struct, frozen=True):
-    """A statement for each side of the cursor. Ids are in order of creation."""
+    """A statement for the ids below the cursor, and one for those above. Ids are in order of creation."""
 
     below: Statement
     above: Statement
 
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`."""
+    """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
+    `expired_rows` are by table."""
 
     version: Statement
     versions: Statement
@@ -89,15 +91,17 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: Statement
     one_time_code: Statement
     code_count: Statement
+    used_token: Statement
     due_messages: Statement
+    expired_rows: dict[str, Statement]
     email_events: Pages
 
 
 class Swap(msgspec.Struct, frozen=True):
-    """A compare-and-swap: `update` changes one row, or none where the row expected is no longer there.
+    """A compare-and-swap: `update` changes one row, or none if the row has changed.
 
-    `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. It takes
-    one list for each column of the key.
+    `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. Its
+    arguments are one list for each column of the key.
     """
 
     update: Statement
@@ -105,17 +109,20 @@ class Swap(msgspec.Struct, frozen=True):
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements that both databases have in the same form.
+    """The statements that both databases have in the same form, and the tables in the order of writing.
 
     `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
-    of an organization but its records and its activities; each statement takes the organization's id.
-    `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`.
+    of an organization except its records and its activities; the parameter of each statement is the organization's
+    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`. `purges`
+    delete expired rows, by table: `write_set.Purge`.
     """
 
+    tables: tuple[Table, ...]
     reads: Reads
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
     empty_wallet: tuple[Statement, ...]
+    purges: dict[str, Statement]
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
@@ -149,40 +156,44 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     check_versions: Statement
 
 
-def sqlite_statements() -> SqliteStatements:
-    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
+    """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _Named("sqlite")
     statements = SqliteStatements(
-        reads=_reads(named),
-        deletions=_deletions("sqlite"),
-        delete_organization=_delete_organization(named, "sqlite"),
+        tables=tables,
+        reads=_reads(named, tables, "sqlite"),
+        deletions=_deletions(tables, "sqlite"),
+        delete_organization=_delete_organization(named, tables, "sqlite"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges(tables, "sqlite"),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
-        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in TABLES if table.has_revision},
+        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in tables if table.has_revision},
         inserts={
-            table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in TABLES
+            table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in tables
         },
     )
     named.check_all_taken()
     return statements
 
 
-def postgres_statements() -> PostgresStatements:
-    """Raises ValueError if a statement is missing, or one is there that nothing uses."""
+def postgres_statements(tables: tuple[Table, ...] = TABLES) -> PostgresStatements:
+    """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _Named("postgresql")
     statements = PostgresStatements(
-        reads=_reads(named),
-        deletions=_deletions("postgresql"),
-        delete_organization=_delete_organization(named, "postgresql"),
+        tables=tables,
+        reads=_reads(named, tables, "postgresql"),
+        deletions=_deletions(tables, "postgresql"),
+        delete_organization=_delete_organization(named, tables, "postgresql"),
         empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
+        purges=_purges(tables, "postgresql"),
         swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
         swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
         swap_rows={
             table.name: Swap(compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql"))
-            for table in TABLES
+            for table in tables
             if table.has_revision
         },
         lock_organization=named.take("lock_organization"),
@@ -193,7 +204,7 @@ def postgres_statements() -> PostgresStatements:
 
 
 class _Named:
-    """The statements of a dialect's files, each taken by its name."""
+    """The statements of a dialect's files, by name."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -236,21 +247,30 @@ def compiled(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _Named) -> Reads:
-    values: dict[str, Statement | Pages] = {}
+def _reads(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
+    values: dict[str, Statement | Pages | dict[str, Statement]] = {}
     for name, kind in get_type_hints(Reads).items():
-        if kind is Pages:
+        if name == "expired_rows":
+            expiring = [table for table in tables if table.expires]
+            values[name] = {table.name: compiled(expired_row(table), dialect) for table in expiring}
+        elif kind is Pages:
             values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
         else:
             values[name] = named.take(name)
     return msgspec.convert(values, Reads)
 
 
-def _deletions(dialect: Dialect) -> dict[str, str]:
-    return {table.name: compiled(deletion(table), dialect).sql for table in TABLES if table.is_merged}
+def _purges(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, Statement]:
+    skips_locked = dialect == "postgresql"
+    expiring = [table for table in tables if table.expires]
+    return {table.name: compiled(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
 
 
-def _delete_organization(named: _Named, dialect: Dialect) -> tuple[str, ...]:
-    tables = [TABLES_BY_NAME[name] for name in DELETED_WITH_ORGANIZATION]
-    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in tables]
+def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:
+    return {table.name: compiled(deletion(table), dialect).sql for table in tables if table.is_merged}
+
+
+def _delete_organization(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
+    deleted = [table for table in tables if table.is_deleted_with_organization]
+    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in deleted]
     return (named.take("detach_organization").sql, *deletions)

@@ -1,7 +1,7 @@
 """The tables that commits write, and the statements that insert into them and delete from them.
 
-Here: names, columns in order, keys, and what becomes of a row whose key exists already. Not here: creating the
-tables (`sql/*/0001_first_tables.sql`), every other statement (`sql`), what the rows hold (`rows`).
+Here: names, columns in order, keys, and what an insert does if the key exists already. Not here: creating the
+tables (`sql/*/0001_first_tables.sql`), all other statements (`sql`), what the rows hold (`rows`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import assert_never
 
 import msgspec
 
-from keystead.organizations.attached_rows import AttachedTable
+from keystead.organizations.attached_rows import EXPIRY, AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
+from keystead.pipeline.store import CommitOutcome
 
 
 class IfPresent(Enum):
-    """What an insert does where a row of the same key exists."""
+    """What an insert does if a row of the same key exists."""
 
     SKIP = "skip"
     REPLACE = "replace"
@@ -28,9 +29,11 @@ class IfPresent(Enum):
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table that commits write.
 
-    `columns` are all of them, in order, with their types: str, int, bool or bytes. The first `key_length` are the
-    primary key. `is_merged`: where several commits share a transaction, only the last row of each key is written.
-    `has_revision`: its rows are changed by compare-and-swap of the column `revision`, the first after the key.
+    `columns`: all columns in order, with their types: str, int, bool or bytes. The first `key_length` columns are
+    the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
+    `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
+    `if_skipped`: the outcome of a commit whose row a unique index skips; None if the row need not be written.
+    `is_deleted_with_organization`: False for the tables whose rows stay.
     """
 
     name: str
@@ -39,6 +42,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     if_present: IfPresent
     is_merged: bool = False
     has_revision: bool = False
+    if_skipped: CommitOutcome | None = None
+    is_deleted_with_organization: bool = False
+    expires: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,8 +59,10 @@ def _columns(**types: type) -> tuple[tuple[str, type], ...]:
     return tuple(types.items())
 
 
-def _attached(table: AttachedTable) -> Table:
-    # Of two new rows of one key, the second is skipped, and its commit with it.
+@functools.cache
+def table_of(table: AttachedTable) -> Table:
+    """The table of attached rows that follows from its declaration."""
+    # If two commits insert a row of the same key, the second row is skipped, and its commit fails.
     if_present = IfPresent.REPLACE if table.is_replaced else IfPresent.FAIL
     return Table(
         name=table.name,
@@ -63,23 +71,26 @@ def _attached(table: AttachedTable) -> Table:
         if_present=IfPresent.SKIP if table.has_revision else if_present,
         is_merged=not table.has_revision,
         has_revision=table.has_revision,
+        if_skipped=CommitOutcome.CONFLICT if table.has_revision else None,
+        is_deleted_with_organization=True,
+        expires=table.expires,
     )
 
 
-# In the order in which a transaction writes them: tables whose rows may be skipped come first, so that little is
-# undone then.
-TABLES = (
+_OWN_TABLES = (
     Table(
         name="instance",
         columns=_columns(name=str, value=bytes),
         key_length=1,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.CONFLICT,
     ),
     Table(
         name="organization",
         columns=_columns(id=str, parent_id=str, version=int, changed_by=str),
         key_length=1,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.CONFLICT,
     ),
     Table(
         name="activity",
@@ -102,6 +113,7 @@ TABLES = (
         ),
         key_length=2,
         if_present=IfPresent.SKIP,
+        if_skipped=CommitOutcome.DUPLICATE,
     ),
     Table(
         name="snapshot",
@@ -143,33 +155,52 @@ TABLES = (
         if_present=IfPresent.REPLACE,
         is_merged=True,
     ),
-    *map(_attached, ATTACHED_TABLES),
-    Table(
-        name="lookup",
-        columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str, is_exclusive=bool),
-        key_length=5,
-        if_present=IfPresent.SKIP,
-        is_merged=True,
-    ),
 )
 
-TABLES_BY_NAME = {table.name: table for table in TABLES}
+_LOOKUP = Table(
+    name="lookup",
+    columns=_columns(kind=str, value=str, parent_id=str, organization_id=str, holder_id=str, is_exclusive=bool),
+    key_length=5,
+    if_present=IfPresent.SKIP,
+    is_merged=True,
+    if_skipped=CommitOutcome.CREDENTIAL_HELD,
+    is_deleted_with_organization=True,
+)
 
-DELETED_WITH_ORGANIZATION = (*[table.name for table in ATTACHED_TABLES], "lookup")
-"""Tables whose rows are deleted with their organization; its records and its activities stay."""
+
+@functools.cache
+def tables_of(attached: tuple[AttachedTable, ...]) -> tuple[Table, ...]:
+    """All tables that commits write, in the order in which a transaction writes them.
+
+    Tables whose rows may be skipped come first, so that a rollback has little to undo.
+    """
+    return (*_OWN_TABLES, *map(table_of, attached), _LOOKUP)
+
+
+def merged_key_lengths(tables: tuple[Table, ...]) -> dict[str, int]:
+    """The lengths of the keys of the tables that are merged, by name."""
+    return {table.name: table.key_length for table in tables if table.is_merged}
+
+
+TABLES = tables_of(ATTACHED_TABLES)
+"""The tables of the record kinds of this version."""
+
+EXPIRING = tuple(table for table in TABLES if table.expires)
+"""Tables whose rows are purged after they have expired."""
 
 _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
 
 
 def sqlite_insert(table: Table, rows: int) -> str:
-    """Inserts so many rows. Parameters: the values of the rows, one after another."""
+    """Inserts this number of rows. Parameters: the values of the rows, one after another."""
     values = f"({', '.join('?' * len(table.columns))})"
     return _insert(table, f"VALUES {', '.join([values] * rows)}")
 
 
 @functools.cache
 def postgres_insert(tables: tuple[Table, ...]) -> str:
-    """Inserts any number of rows into each of these tables, in one round trip. Gives the number inserted, by table.
+    """Inserts any number of rows into each of these tables, in one round trip. Returns the number inserted, by
+    table.
 
     Parameters: one array for each column, table by table.
     """
@@ -202,7 +233,7 @@ def _on_conflict(table: Table) -> str:
 
 
 def row_swap(table: Table) -> str:
-    """Puts a row in the place of the revision before it. Parameters: `write_set.RowSwap`."""
+    """Replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
     columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
     key = " AND ".join(f"{name} = :{name}" for name in table.key)
     return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608
@@ -213,6 +244,21 @@ def row_lock(table: Table) -> str:
     key = ", ".join(table.key)
     wanted = " AND ".join(f"{name} = ANY(:{name}s)" for name in table.key)
     return f"SELECT {key}, revision FROM {table.name} WHERE {wanted} ORDER BY {key} FOR UPDATE"  # noqa: S608
+
+
+def expired_row(table: Table) -> str:
+    """Whether the table has a row that expired before a moment. Parameter: `before_ms`."""
+    return f"SELECT 1 FROM {table.name} WHERE {EXPIRY} < :before_ms LIMIT 1"  # noqa: S608
+
+
+def purge(table: Table, *, skips_locked: bool) -> str:
+    """Deletes the rows that expired first, some at a time. Parameters: `before_ms`, `limit`.
+
+    `skips_locked`: it leaves rows alone that another transaction has locked, and so waits for none.
+    """
+    key, lock = ", ".join(table.key), " FOR UPDATE SKIP LOCKED" if skips_locked else ""
+    expired = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
+    return f"DELETE FROM {table.name} WHERE ({key}) IN ({expired})"  # noqa: S608
 
 
 def deletion(table: Table) -> str:

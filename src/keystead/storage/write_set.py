@@ -9,9 +9,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitOutcome
 
 Row = tuple[Any, ...]
 
@@ -26,16 +24,6 @@ ACTIVITY_CHANGES = (
     "updated_at_ms",
 )
 """The columns that a later revision of an activity replaces: the last columns of its row, in order."""
-
-IF_SKIPPED = {
-    "instance": CommitOutcome.CONFLICT,
-    "organization": CommitOutcome.CONFLICT,
-    "activity": CommitOutcome.DUPLICATE,
-    "lookup": CommitOutcome.CREDENTIAL_HELD,
-    **{table.name: CommitOutcome.CONFLICT for table in ATTACHED_TABLES if table.has_revision},
-}
-"""The outcome of a commit that inserts a row of this table where a unique index has another: a row of its key, or
-for `lookup` a credential of another sub-organization."""
 
 
 class VersionSwap(msgspec.Struct, frozen=True):
@@ -93,7 +81,7 @@ class ActivitySwap(msgspec.Struct, frozen=True):
 class RowSwap(msgspec.Struct, frozen=True):
     """Compare-and-swap of a row with a revision: fails unless `before` is still its revision.
 
-    `key_values` and `values` map columns to values: those of the key, and the new ones of all others.
+    `key_values`: the columns of the key with their values. `values`: all other columns with their new values.
     """
 
     table: str
@@ -135,7 +123,7 @@ Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
 
 
 class WalletContents(msgspec.Struct, frozen=True):
-    """A wallet whose accounts are all deleted."""
+    """A wallet of which all accounts are deleted."""
 
     organization_id: str
     wallet_id: str
@@ -144,13 +132,24 @@ class WalletContents(msgspec.Struct, frozen=True):
         return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
 
 
+class Purge(msgspec.Struct, frozen=True):
+    """At most `limit` rows of a table that expired before a moment, in milliseconds since the epoch: deleted."""
+
+    table: str
+    before_ms: int
+    limit: int
+
+    def parameters(self) -> dict[str, int]:
+        return {"before_ms": self.before_ms, "limit": self.limit}
+
+
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
-    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). A row of a
-    deleted key that is also in `rows` exists afterwards. All accounts of the `emptied_wallets` are deleted; of
-    the `deleted_organizations` everything but their records and their activities. `version_checks`: other
-    organizations, and the version that must be the newest of each.
+    `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
+    also in `rows`, its row exists afterwards. All accounts of the `emptied_wallets` are deleted. Everything of the
+    `deleted_organizations` is deleted except their records and activities. `version_checks`: other organizations,
+    with the version that must be the newest of each.
     """
 
     rows: list[tuple[str, Row]] = []
@@ -162,3 +161,4 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     deleted_organizations: list[str] = []
     emptied_wallets: list[WalletContents] = []
     setting_swap: SettingSwap | None = None
+    purges: list[Purge] = []

@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
 from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.api.spelling import did_you_mean
 from keystead.policies.resources import SUBJECTS
 from keystead.policies.syntax import (
     Comparison,
@@ -126,7 +127,7 @@ def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
     for path, literal in compared_literals(tree, {}):
         shown = f"{path} is compared with '{literal[:60]}'"
         if path in _WORDS and literal not in _WORDS[path]:
-            yield f"{shown}, which it never is"
+            yield f"{shown}, which it never is{did_you_mean(literal, _WORDS[path])}"
         elif path in _FORMS and not _FORMS[path][0].fullmatch(literal):
             yield f"{shown}, which it never is: expected {_FORMS[path][1]}"
         elif path in _IDS:

@@ -6,7 +6,6 @@ and printing (`cli`), the decision (`authorize`), MFA policies, and approvals th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.api.spelling import did_you_mean
 from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
 from keystead.policies.expression import CompiledExpression, compile_stored
 from keystead.policies.policy import check_scope, scope_source
@@ -188,8 +188,7 @@ def _check_type(activity_type: str, where: str) -> None:
 
 
 def _unknown(what: str, given: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(given, list(known), 1)
-    return f"there is no {what} {given!r}" + (f"; is it {near[0]!r}?" if near else "")
+    return f"there is no {what} {given!r}{did_you_mean(given, known)}"
 
 
 def _approval(

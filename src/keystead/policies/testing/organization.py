@@ -5,7 +5,6 @@ Here: from decoded tables to the records that a decision reads. Not here: the te
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
+from keystead.api.spelling import did_you_mean
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import compile_stored
 from keystead.policies.policy import check_policy
@@ -193,8 +193,8 @@ def named_user(users: Mapping[str, User], called: str, where: str) -> User:
     if len(found) > 1:
         raise MalformedTable(where, f"{len(found)} users are called {called!r}: give an id")
     if not found:
-        near = difflib.get_close_matches(called, [user.user_name for user in users.values()], 1)
-        raise MalformedTable(where, f"no user is called {called!r}" + (f"; is it {near[0]!r}?" if near else ""))
+        near = did_you_mean(called, (user.user_name for user in users.values()))
+        raise MalformedTable(where, f"no user is called {called!r}{near}")
     return found[0]
 
 

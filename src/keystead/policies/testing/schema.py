@@ -14,6 +14,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.choices import choices
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
@@ -22,6 +23,7 @@ _ANY = "a string, an integer, a boolean, a list or a table"
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_WORD = re.compile(r"Invalid enum value '(?P<word>.*)'(?: - at .*)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 
 TableT = TypeVar("TableT", bound="Table")
@@ -46,7 +48,11 @@ def read(value: Any, kind: type[TableT], where: str) -> TableT:
         message = str(refused)
         match = _AT.search(message)
         path = match["path"] if match else ""
-        raise MalformedTable(where + path, _in_words(_AT.sub("", message), "" if path else _fields(kind))) from None
+        words = _in_words(_AT.sub("", message), "" if path else _fields(kind))
+        if given := _WORD.fullmatch(message):
+            expected = choices(kind, path.lstrip("."), given["word"])
+            words = f"{given['word']!r} is unknown: {expected}" if expected else words
+        raise MalformedTable(where + path, words) from None
 
 
 def _fields(kind: type[Table]) -> str:

@@ -159,6 +159,10 @@ SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id =
 -- name: code_count
 SELECT body FROM one_time_code_count WHERE organization_id = :organization_id AND subject = :subject;
 
+-- name: used_token
+-- Of any organization: see the table.
+SELECT id FROM used_token WHERE id = :id;
+
 -- name: due_messages
 SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
 

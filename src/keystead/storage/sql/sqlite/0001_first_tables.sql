@@ -173,15 +173,31 @@ CREATE TABLE one_time_code_count (
 
 CREATE INDEX one_time_code_count_by_expiry ON one_time_code_count (expires_at_ms);
 
+-- Verification tokens that are good for one use, once they were used. id: one use over all organizations, since a
+-- parent's token is good in each of its sub-organizations.
+CREATE TABLE used_token (
+    organization_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, id)
+);
+
+CREATE UNIQUE INDEX used_token_by_id ON used_token (id);
+CREATE INDEX used_token_by_expiry ON used_token (expires_at_ms);
+
 -- due_ms: null once the message was sent or given up.
 CREATE TABLE outgoing_message (
     organization_id TEXT NOT NULL,
     id TEXT NOT NULL,
     revision INTEGER NOT NULL,
     due_ms INTEGER,
+    expires_at_ms INTEGER NOT NULL,
     body BLOB NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
+
+CREATE INDEX outgoing_message_by_expiry ON outgoing_message (expires_at_ms);
 
 -- Any process takes what is due, of any organization.
 CREATE INDEX outgoing_message_due ON outgoing_message (due_ms) WHERE due_ms IS NOT NULL;
@@ -191,10 +207,12 @@ CREATE TABLE email_event (
     id TEXT NOT NULL,
     recipient TEXT NOT NULL,
     event_type TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
     body BLOB NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
 
+CREATE INDEX email_event_by_expiry ON email_event (expires_at_ms);
 CREATE INDEX email_event_by_recipient ON email_event (organization_id, recipient, id);
 
 -- parent_id: '' for an organization without a parent, since null could not be part of the key.

@@ -1,6 +1,6 @@
-"""A hundred thousand more organizations, written straight to the database: through the API it would take an hour.
+"""A hundred thousand more organizations, written directly to the database. Through the API it would take an hour.
 
-Here: small organizations (one user with a key, two wallets) as rows of the storage room's tables.
+Here: small organizations (one user with a key, two wallets) as rows of the store's tables.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from keystead.storage.write_set import Row
 
 WALLETS = 2
 
-Member = tuple[str, ApiKeyPair]
+Tenant = tuple[str, ApiKeyPair]
 """An organization's id, and the key of its one user."""
 
 _AT_ONCE = 5_000
 _MADE_AT = Timestamp.from_ms(1_767_225_600_000)
 
 
-def new_members(count: int) -> list[Member]:
+def new_tenants(count: int) -> list[Tenant]:
     return [(new_id(), generate_api_key()) for _ in range(count)]
 
 
-def settle(installation: Installation, members: Sequence[Member]) -> None:
+def write_organizations(installation: Installation, tenants: Sequence[Tenant]) -> None:
     """Write these organizations to the installation's database."""
-    write(installation.database_url, _batches(installation.master_key_file, members))
+    write(installation.database_url, _batches(installation.master_key_file, tenants))
 
 
-def _batches(master_key_file: Path, members: Sequence[Member]) -> Iterator[Batch]:
+def _batches(master_key_file: Path, tenants: Sequence[Tenant]) -> Iterator[Batch]:
     master_key = load(master_key_file)
-    for begin in range(0, len(members), _AT_ONCE):
-        yield _rows(master_key, members[begin : begin + _AT_ONCE])
+    for begin in range(0, len(tenants), _AT_ONCE):
+        yield _rows(master_key, tenants[begin : begin + _AT_ONCE])
 
 
-def _rows(master_key: MasterKey, members: Sequence[Member]) -> list[tuple[str, Row]]:
+def _rows(master_key: MasterKey, tenants: Sequence[Tenant]) -> list[tuple[str, Row]]:
     rows: list[tuple[str, Row]] = []
-    for organization_id, key in members:
+    for organization_id, key in tenants:
         user = _user(key)
         records: list[Record] = [
             Profile(name="One of many", root_quorum=RootQuorum(1, (user.user_id,)), created_at=_MADE_AT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.api.lru import Lru
+from keystead.primitives.lru import Lru
 
 
 def held(cache: Lru[str, int], keys: str) -> str:

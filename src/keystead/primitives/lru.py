@@ -1,6 +1,6 @@
-"""A bounded cache: what was used longest ago is dropped first.
+"""A bounded cache that drops the least recently used entries first.
 
-Here: the data structure, for one event loop or thread. Not here: what is cached; each cache belongs to the object
+Here: the data structure, for one event loop or thread. Not here: what is cached. Each cache belongs to the object
 that fills it.
 """
 
@@ -14,10 +14,11 @@ V = TypeVar("V")
 
 
 class Lru(Generic[K, V]):
-    """At most `entries_max` entries, whose sizes add up to at most `size_max`.
+    """At most `entries_max` entries, with at most `size_max` as the sum of their sizes.
 
-    The owner chooses the unit of sizes: entries, bytes, characters. An entry that is larger than `size_max` is not
-    kept; with `keeps_newest` it is kept alone until the next `put`. `hits` and `misses` count the calls of `get`.
+    The owner chooses the unit of sizes: entries, bytes or characters. An entry that is larger than `size_max` is
+    not kept; with `keeps_newest` it is kept alone until the next `put`. `hits` and `misses` count the calls of
+    `get`.
     """
 
     __slots__ = ("_entries", "_entries_max", "_keeps_newest", "_size_max", "hits", "misses", "size")
@@ -35,7 +36,7 @@ class Lru(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """The value; its entry is now the one used last."""
+        """The value, whose entry is now the most recently used; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             self.misses += 1
@@ -45,12 +46,12 @@ class Lru(Generic[K, V]):
         return entry[0]
 
     def peek(self, key: K) -> V | None:
-        """The value, without counting as a use."""
+        """The value, without a change of the order; None if there is none."""
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
     def put(self, key: K, value: V, size: int = 1) -> None:
-        """Put the value under the key, and drop the entries used longest ago until all fit."""
+        """Put the value under the key, and drop the least recently used entries until all fit."""
         self.remove(key)
         if size > self._size_max and not self._keeps_newest:
             return
@@ -61,7 +62,7 @@ class Lru(Generic[K, V]):
             self.size -= dropped
 
     def remove(self, key: K) -> None:
-        """Drop the value, if it is there."""
+        """Drop the entry of this key, if there is one."""
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.size -= entry[1]

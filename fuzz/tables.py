@@ -1,0 +1,67 @@
+"""What every table of a server holds between two requests, and what a refusal changed of it.
+
+Here: the state, and which changes a refusal may make. Not here: the requests (`requests`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tests.support.databases import TABLES, Database
+
+State = Mapping[str, frozenset[tuple[Any, ...]]]
+"""Of each table a summary, or its rows by key and revision; nothing is written without a change of these."""
+
+_SUMMED: Final = {"organization": "sum(version)", "activity": "sum(revision)"}
+"""Tables whose rows are replaced without a new row: a column that tells."""
+
+_ROWS: Final = {
+    "one_time_code": "organization_id, id, revision",
+    "one_time_code_count": "organization_id, subject, revision",
+    "outgoing_message": "organization_id, id, revision",
+    "email_event": "organization_id, id",
+    "instance": "name, value",
+}
+"""Tables that the server may also delete from between requests, so that their rows are compared one by one."""
+
+_DENIAL: Final = frozenset({"policy_evaluation", "snapshot"})
+"""What the policies said of a request is kept when they deny it."""
+
+_WRONG_CODE: Final = _DENIAL | {"one_time_code"}
+"""A wrong attempt at a code is counted, by the operations below."""
+
+_TAKE_CODES: Final = frozenset({"verify_otp", "otp_auth"})
+
+_DENIED_STATUS: Final = 403
+_SENT_WITHIN_S: Final = 60.0
+
+
+def state(database: Database) -> State:
+    """The tables, once everything that waits to be sent is sent. Raises TimeoutError if it is not."""
+    _wait_for_outbox(database)
+    found: dict[str, frozenset[tuple[Any, ...]]] = {}
+    for table in TABLES:
+        columns = _ROWS.get(table) or ", ".join(["count(*)", *filter(None, [_SUMMED.get(table)])])
+        found[table] = frozenset(database.rows(f"SELECT {columns} FROM {table}"))
+    return found
+
+
+def changed_by_refusal(operation: str, status: int, before: State, after: State) -> list[str]:
+    """The tables that a refusal of this operation with this status should have left alone and did not."""
+    allowed: frozenset[str] = frozenset()
+    if status == _DENIED_STATUS:
+        allowed = _DENIAL
+    elif operation in _TAKE_CODES:
+        allowed = _WRONG_CODE
+    return [table for table in TABLES if after[table] - before[table] and table not in allowed]
+
+
+def _wait_for_outbox(database: Database) -> None:
+    """A server sends between requests, and writes down what it sent."""
+    deadline = time.monotonic() + _SENT_WITHIN_S
+    while database.rows("SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL") != [(0,)]:
+        if time.monotonic() > deadline:
+            raise TimeoutError("messages wait to be sent, and nobody sends them")
+        time.sleep(0.005)

@@ -1,0 +1,232 @@
+"""`keystead policy list`, `diff` and `apply`: the policies of an organization, and files of policies made to stand.
+
+Here: comparing files with what stands, asking, submitting the changes. Not here: reading files (`case_files`), the
+lines of a difference (`describe.policy_changes`), tests (`policies`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Policy
+from keystead.cli.asking import Yes, confirm
+from keystead.cli.case_files import policies_at
+from keystead.cli.columns import GREEN, RED, Column, coloured, id_column
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.failure import Failure
+from keystead.cli.policy_warnings import MALFORMED, print_warnings
+from keystead.cli.requests import calling
+from keystead.cli.tables import AsJson, show_table
+from keystead.cli.texts import printable, status
+from keystead.client.client import Client
+from keystead.client.errors import NotFound, NotImplementedByServer
+from keystead.describe.policy_changes import FIELDS, policy_diff
+from keystead.policies.linting.literals import Known
+from keystead.policies.linting.warnings import ServerSettings, policy_warnings
+from keystead.policies.testing.schema import MalformedTable
+
+Record = dict[str, Any]
+
+AT_ONCE = 100
+"""Policies of one request."""
+
+Places = Annotated[
+    list[Path],
+    typer.Argument(metavar="PATH...", exists=True, help="Files or folders of policies, in TOML or JSON."),
+]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Also delete the policies of the organization that are in no file.")
+]
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one policy. `before`: as it stands, None for a new one; `after`: None for one that is
+    deleted."""
+
+    name: str
+    before: Record | None
+    after: Record | None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return policy_diff(self.before, self.after)
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Between files and an organization. `others`: policies that stand and are in no file. Policies of
+    authentication proxies are left out: they belong to their proxies."""
+
+    created: tuple[Change, ...]
+    updated: tuple[Change, ...]
+    others: tuple[Change, ...]
+
+
+def list_policies(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
+    """List the policies of the organization."""
+    with calling(credentials) as client:
+        found = client.query("list_policies")["policies"]
+    show_table(
+        found,
+        as_json,
+        [
+            id_column("policy", lambda policy: policy["policyId"]),
+            Column(name="name", cell=lambda policy: policy["policyName"], cut=True),
+            Column(name="effect", cell=lambda policy: policy["effect"].removeprefix("EFFECT_")),
+            Column(name="consensus", cell=lambda policy: _one_line(policy["consensus"]), cut=True),
+            Column(name="condition", cell=lambda policy: _one_line(policy["condition"]), cut=True),
+            Column(name="time", cell=lambda policy: _one_line(policy.get("time") or ""), cut=True, optional=1),
+        ],
+    )
+
+
+def diff(places: Places, prune: Prune = False, credentials: CredentialsFile = None) -> None:
+    """Show what `apply` would change. Exit code 0 if nothing, 1 if something, 2 if a file is malformed."""
+    wanted = _read(places)
+    with calling(credentials) as client:
+        difference = _difference(client, wanted)
+    _warn(wanted)
+    changes = _shown(difference, prune)
+    if changes:
+        raise typer.Exit(1)
+
+
+def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: CredentialsFile = None) -> None:
+    """Make the policies of the files stand in the organization, after showing what changes.
+
+    A policy is known by its name. Applied again, it changes nothing. Policies that are in no file stay, unless
+    --prune is given. Exit code 1 if a change waits for approvals, 2 if a file is malformed.
+    """
+    wanted = _read(places)
+    with calling(credentials) as client:
+        difference = _difference(client, wanted)
+        _warn(wanted)
+        changes = _shown(difference, prune)
+        if not changes:
+            return
+        confirm(f"Make {len(changes)} change{'s' if len(changes) > 1 else ''}?", yes, "keystead policy apply")
+        waiting = [activity for activity in _submitted(client, difference, prune) if not _is_done(activity)]
+    if waiting:
+        first = waiting[0]
+        raise Failure(
+            f"{len(waiting)} of the activities wait: activity {first['id']} has status {status(first)}; "
+            f"keystead show {first['id']} says whose approval is missing"
+        )
+
+
+def _read(places: Sequence[Path]) -> list[Policy]:
+    try:
+        return policies_at(places)
+    except MalformedTable as refused:
+        Failure.report(Failure(printable(str(refused))))
+        raise typer.Exit(MALFORMED) from None
+
+
+def _warn(wanted: list[Policy]) -> None:
+    steps = policy_warnings(wanted, Known(), ServerSettings())
+    print_warnings(warning for step in steps for warning in step)
+
+
+def _difference(client: Client, wanted: list[Policy]) -> Difference:
+    proxied = _of_proxies(client)
+    standing = {
+        each["policyName"]: each
+        for each in client.query("list_policies")["policies"]
+        if each["policyId"] not in proxied
+    }
+    after = {policy.policy_name: _record(policy) for policy in wanted}
+    changes = [Change(name=name, before=standing.get(name), after=record) for name, record in after.items()]
+    return Difference(
+        created=tuple(each for each in changes if each.before is None),
+        updated=tuple(each for each in changes if each.before is not None and each.lines),
+        others=tuple(
+            Change(name=name, before=record, after=None) for name, record in standing.items() if name not in after
+        ),
+    )
+
+
+def _of_proxies(client: Client) -> frozenset[str]:
+    try:
+        found = client.query("list_auth_proxy_configs")["authProxyConfigs"]
+    except (NotFound, NotImplementedByServer):
+        return frozenset()
+    return frozenset(each["policyId"] for each in found)
+
+
+def _record(policy: Policy) -> Record:
+    return {
+        "policyName": policy.policy_name,
+        "effect": str(policy.effect),
+        "consensus": policy.consensus,
+        "condition": policy.condition,
+        "time": policy.time or "",
+        "notes": policy.notes,
+    }
+
+
+def _shown(difference: Difference, prune: bool) -> tuple[Change, ...]:
+    """Print the changes, and return them."""
+    changes = (*difference.created, *difference.updated, *(difference.others if prune else ()))
+    for change in changes:
+        what = "new" if change.before is None else "deleted" if change.after is None else "changed"
+        print(f"policy {printable(change.name)!r}, {what}")
+        for line in change.lines:
+            colour = {"+": GREEN, "-": RED}.get(line[:1], "")
+            text = f"  {printable(line)}"
+            print(coloured(text, colour) if colour else text)
+    if not changes:
+        print("Nothing to do: the policies of the files stand as they are.")
+    if difference.others and not prune:
+        names = ", ".join(repr(printable(each.name)) for each in difference.others)
+        print(f"in no file, and left as they are without --prune: {names}")
+    return changes
+
+
+def _submitted(client: Client, difference: Difference, prune: bool) -> Iterator[Record]:
+    """Submit the changes; new policies first, so that nothing is without its rules in between."""
+    for batch in _batches(difference.created):
+        policies = [{name: change.after[name] for name in FIELDS} for change in batch if change.after]
+        yield _submit(client, "create_policies", {"policies": policies}, f"{len(policies)} created")
+    for change in difference.updated:
+        if change.before and change.after:
+            yield _submit(client, "update_policy", _update(change.before["policyId"], change.after), "1 changed")
+    for batch in _batches(difference.others if prune else ()):
+        ids = [change.before["policyId"] for change in batch if change.before]
+        yield _submit(client, "delete_policies", {"policyIds": ids}, f"{len(ids)} deleted")
+
+
+def _batches(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    for start in range(0, len(changes), AT_ONCE):
+        yield changes[start : start + AT_ONCE]
+
+
+def _update(policy_id: str, after: Record) -> Record:
+    return {
+        "policyId": policy_id,
+        "policyEffect": after["effect"],
+        "policyConsensus": after["consensus"],
+        "policyCondition": after["condition"],
+        "policyNotes": after["notes"],
+        "time": after["time"],
+    }
+
+
+def _submit(client: Client, operation: str, parameters: Record, done: str) -> Record:
+    activity: Record = client.submit(operation, parameters)["activity"]
+    state = done if _is_done(activity) else status(activity)
+    print(f"activity {activity['id']}: {state}", file=sys.stderr)
+    return activity
+
+
+def _is_done(activity: Record) -> bool:
+    return bool(activity["status"] == ActivityStatus.COMPLETED)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

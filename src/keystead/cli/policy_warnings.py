@@ -1,0 +1,65 @@
+"""`keystead policy lint`, and how warnings about policies are printed.
+
+Not here: the warnings (`policies.linting`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from keystead.cli.case_files import policies_at
+from keystead.cli.credentials import CredentialsFile
+from keystead.cli.failure import Failure
+from keystead.cli.requests import calling, formatted
+from keystead.cli.rules import live_warnings
+from keystead.cli.tables import AsJson
+from keystead.cli.texts import printable
+from keystead.policies.linting.literals import Known
+from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
+from keystead.policies.testing.schema import MalformedTable
+
+MALFORMED = 2
+"""Exit code for a file that cannot be read, as for wrong usage."""
+
+
+def print_warnings(warnings: Iterable[PolicyWarning]) -> None:
+    for warning in warnings:
+        print(f"keystead: WARNING  {printable(warning.message)} [{warning.code}]", file=sys.stderr)
+
+
+def lint(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", exists=True, help="Files or folders of policies, in TOML or JSON."),
+    ] = None,
+    credentials: CredentialsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print warnings about policies: those that never apply, deny nothing, or can be bypassed.
+
+    Without a path, the policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is
+    one, 2 if a file is malformed.
+    """
+    if places:
+        try:
+            policies = policies_at(places)
+        except MalformedTable as refused:
+            Failure.report(Failure(printable(str(refused))))
+            raise typer.Exit(MALFORMED) from None
+        warnings = [warning for step in policy_warnings(policies, Known(), ServerSettings()) for warning in step]
+    else:
+        with calling(credentials) as client:
+            warnings = live_warnings(client)
+    if as_json:
+        print(formatted(msgspec.to_builtins(warnings)))
+    else:
+        for warning in warnings:
+            print(f"{printable(warning.message)} [{warning.code}]")
+    if warnings:
+        raise typer.Exit(1)

@@ -1,0 +1,255 @@
+"""`DevControls`: what a developer may do to a development server (`keystead dev`): its clock, faults, resets.
+
+They are at /dev/v1 of the server, for programs on its machine. Not here: calls of the API itself (`client`).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+import msgspec
+
+from keystead.api.enums import ActivityStatus
+from keystead.client.answers import refusal
+from keystead.client.credentials import Credentials
+from keystead.client.dev_outbox import Outbox
+from keystead.client.errors import ConnectionFailed, UsageError
+
+T = TypeVar("T")
+
+_TIMEOUT_S = 10.0
+_HEADERS = {"content-type": "application/json", "x-keystead-dev": "1"}
+
+
+class _Clock(msgspec.Struct, frozen=True, rename="camel"):
+    now_ms: int
+    frozen: bool
+
+
+class _Organization(msgspec.Struct, frozen=True, rename="camel"):
+    organization_id: str
+    user_id: str
+    api_public_key: str
+    api_private_key: str
+
+
+class StampSeen(msgspec.Struct, frozen=True, rename="camel"):
+    """A stamp header taken apart. `problem`: why it cannot be read. `public_key`: lower-case hex."""
+
+    header: str
+    problem: str = ""
+    scheme: str = ""
+    public_key: str = ""
+    signature: str = ""
+    credential_id: str = ""
+    client_data: str = ""
+
+
+class RequestSeen(msgspec.Struct, frozen=True, rename="camel"):
+    """A request that the server got. `at_ms`: milliseconds since the epoch. `operation`: as in create_wallet.
+
+    `status` 0: the connection was cut. `reason`: the message of a refusal. `fault`: it failed because a developer
+    chose that. `body` and `answer` are text, cut after 16 KiB.
+    """
+
+    number: int
+    at_ms: int
+    ms: float
+    request_id: str
+    method: str
+    path: str
+    operation: str
+    organization_id: str
+    stamps: tuple[StampSeen, ...]
+    body: str
+    status: int
+    reason: str
+    answer: str
+    fault: bool
+
+
+class _Requests(msgspec.Struct, frozen=True):
+    requests: tuple[RequestSeen, ...]
+
+
+class _Snapshots(msgspec.Struct, frozen=True):
+    snapshots: tuple[str, ...]
+
+
+class DevClock:
+    """The clock of the whole server."""
+
+    def __init__(self, controls: DevControls) -> None:
+        self._controls = controls
+
+    def now(self) -> datetime.datetime:
+        """The server's time, in UTC."""
+        return _moment(self._controls.get("clock", _Clock).now_ms)
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._controls.get("clock", _Clock).frozen
+
+    def set(self, moment: datetime.datetime) -> datetime.datetime:
+        """Set the time; it runs on from there unless it is frozen. Raises UsageError for a time without a zone."""
+        return self._change(nowMs=_epoch_ms(moment))
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> datetime.datetime:
+        """Move the time on; back where negative."""
+        distance = datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        return self._change(advanceMs=distance // datetime.timedelta(milliseconds=1))
+
+    def freeze(self, moment: datetime.datetime | None = None) -> datetime.datetime:
+        """Stop the clock, now or at a moment. Raises UsageError for a time without a zone."""
+        if moment is None:
+            return self._change(frozen=True)
+        return self._change(frozen=True, nowMs=_epoch_ms(moment))
+
+    def resume(self) -> datetime.datetime:
+        """Let a frozen clock run on from where it stands."""
+        return self._change(frozen=False)
+
+    def reset(self) -> datetime.datetime:
+        """Back to the system's time."""
+        return self._change(system=True, systemTimeAccepted=True)
+
+    def accept_system_time(self, accepted: bool) -> datetime.datetime:
+        """Whether a submission's `timestampMs` may be near the system's time while the clock is elsewhere. It may
+        at the start, because published clients stamp with the system's time."""
+        return self._change(systemTimeAccepted=accepted)
+
+    def _change(self, **change: int | bool) -> datetime.datetime:
+        return _moment(self._controls.post("clock", change, _Clock).now_ms)
+
+
+class DevFaults:
+    """Requests that fail by choice. `count`: of so many next requests; `path`: of those whose path contains it."""
+
+    def __init__(self, controls: DevControls) -> None:
+        self._controls = controls
+
+    def fail(self, status: int = 503, *, count: int = 1, path: str = "") -> None:
+        """Answer with this HTTP status, 400 to 599, in place of what was asked for."""
+        self._add(status=status, count=count, path=path)
+
+    def cut(self, *, count: int = 1, path: str = "") -> None:
+        """Close the connection without an answer."""
+        self._add(cut=True, count=count, path=path)
+
+    def slow(self, seconds: float, *, count: int = 1, path: str = "") -> None:
+        """Answer as usual, so much later."""
+        self._add(delayMs=int(seconds * 1000), count=count, path=path)
+
+    def clear(self) -> None:
+        self._add(clear=True)
+
+    def _add(self, **fault: Any) -> None:
+        self._controls.post("faults", fault, msgspec.Raw)
+
+
+class DevControls:
+    """The developer's controls of a server. `base_url`: where it is, as in http://localhost:8080.
+
+    Every method raises ApiError if the server refuses, and says why; ConnectionFailed if it does not answer.
+    Several threads may use it. Close it, or use it as a context manager.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url.rstrip("/")
+        # Not through a proxy of the environment: it cannot reach this machine.
+        self._http = httpx.Client(base_url=f"{self.base_url}/dev/v1/", timeout=_TIMEOUT_S, trust_env=False)
+        self.clock = DevClock(self)
+        self.faults = DevFaults(self)
+        self.outbox = Outbox(self.base_url, self._http)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def new_organization(self, name: str = "Test", *, wallet: bool = False) -> Credentials:
+        """Make an organization of one's own, with a root user and an API key.
+
+        wallet: with the wallet "Development", of the public test mnemonic of local chains, and an authentication
+        proxy.
+        """
+        made = self.post("organizations", {"name": name, "wallet": wallet}, _Organization)
+        return Credentials(
+            base_url=self.base_url,
+            organization_id=made.organization_id,
+            user_id=made.user_id,
+            api_public_key=made.api_public_key,
+            api_private_key=made.api_private_key,
+        )
+
+    def next_outcome(self, activity_type: str, status: ActivityStatus, *, count: int = 1) -> None:
+        """The next activities of a type end in this status, whatever is decided. activity_type: any version, as in
+        ACTIVITY_TYPE_CREATE_WALLET."""
+        self.post("outcomes", {"type": activity_type, "status": status, "count": count}, msgspec.Raw)
+
+    def clear_outcomes(self) -> None:
+        self.post("outcomes", {"clear": True}, msgspec.Raw)
+
+    def limit_rate(self, per_second: int) -> None:
+        """So many requests a second are answered, all callers together, and the others with 429. 0: no limit."""
+        self.post("rate-limit", {"perSecond": per_second}, msgspec.Raw)
+
+    def requests(self) -> list[RequestSeen]:
+        """The requests that came lately, oldest first; at most 200."""
+        return list(self.get("requests", _Requests).requests)
+
+    def forget_requests(self) -> None:
+        self.post("requests", {"clear": True}, msgspec.Raw)
+
+    def snapshot(self, name: str) -> None:
+        """Remember everything that is stored under a name."""
+        self.post("snapshots", {"name": name}, msgspec.Raw)
+
+    def snapshots(self) -> list[str]:
+        return list(self.get("snapshots", _Snapshots).snapshots)
+
+    def restore(self, name: str) -> None:
+        """Make everything that is stored as it was when the snapshot was taken."""
+        self.post("restore", {"name": name}, msgspec.Raw)
+
+    def reset(self, organization_id: str | None = None) -> None:
+        """Make everything as it was when the server started; or one organization with its sub-organizations."""
+        self.post("reset", {} if organization_id is None else {"organizationId": organization_id}, msgspec.Raw)
+
+    def get(self, control: str, kind: type[T]) -> T:
+        """What GET /dev/v1/CONTROL answers."""
+        return msgspec.json.decode(self._answer("GET", control), type=kind)
+
+    def post(self, control: str, change: Mapping[str, Any], kind: type[T]) -> T:
+        """What POST /dev/v1/CONTROL answers to this change."""
+        return msgspec.json.decode(self._answer("POST", control, msgspec.json.encode(change)), type=kind)
+
+    def _answer(self, method: str, control: str, body: bytes = b"") -> bytes:
+        try:
+            answer = self._http.request(method, control, content=body, headers=_HEADERS)
+        except httpx.TransportError as failed:
+            raise ConnectionFailed(f"{self.base_url}: {failed}: is keystead dev running?") from failed
+        refused = refusal(f"/dev/v1/{control}", answer.status_code, answer.headers, answer.content)
+        if refused is not None:
+            raise refused
+        return answer.content
+
+
+def _epoch_ms(moment: datetime.datetime) -> int:
+    if moment.tzinfo is None:
+        raise UsageError("the time has no zone: give one, as in datetime(2030, 1, 1, tzinfo=UTC)")
+    return int(moment.timestamp() * 1000)
+
+
+def _moment(epoch_ms: int) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(epoch_ms / 1000, datetime.UTC)

@@ -1,0 +1,64 @@
+"""The messages that a development server kept in place of sending them.
+
+Not here: the developer's other controls (`dev_controls`), the server's half.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import httpx
+import msgspec
+
+
+class SentMessage(msgspec.Struct, frozen=True):
+    """A message as its recipient would have got it. `secret`: the code or the credential bundle in its text."""
+
+    id: str
+    channel: str
+    recipient: str
+    text: str
+    subject: str = ""
+    secret: str = ""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    message: SentMessage
+
+
+class _Outbox(msgspec.Struct, frozen=True):
+    messages: tuple[_Kept, ...]
+
+
+class Outbox:
+    """`base_url`: where the server is. `http`: a client to ask with; without one, each question makes one anew.
+
+    Every method raises httpx.HTTPError if the server does not answer, or is no development server.
+    """
+
+    def __init__(self, base_url: str, http: httpx.Client | None = None) -> None:
+        self._url = f"{base_url}/dev/v1/outbox"
+        # Not through a proxy of the environment: it cannot reach this machine.
+        self._get = partial(httpx.get, trust_env=False) if http is None else http.get
+
+    def messages(self, recipient: str | None = None) -> list[SentMessage]:
+        """Oldest first; those to one e-mail address or phone number, if one is given."""
+        answer = self._get(self._url, timeout=10).raise_for_status()
+        kept = msgspec.json.decode(answer.content, type=_Outbox).messages
+        return [
+            one.message for one in kept if recipient is None or one.message.recipient.lower() == recipient.lower()
+        ]
+
+    def wait_for(self, recipient: str, *, count: int = 1, timeout_s: float = 10.0) -> SentMessage:
+        """The newest message to a recipient, once there are `count` of them. Raises TimeoutError."""
+        deadline = time.monotonic() + timeout_s
+        while len(found := self.messages(recipient)) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{len(found)} of {count} messages to {recipient} after {timeout_s:g} s")
+            time.sleep(0.02)
+        return found[-1]
+
+    def code(self, recipient: str, *, count: int = 1) -> str:
+        """The one-time code in the newest message to a recipient; see `wait_for`."""
+        return self.wait_for(recipient, count=count).secret

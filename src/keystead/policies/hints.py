@@ -1,0 +1,56 @@
+"""What to write instead, for mistakes that people make who know other languages. Pure.
+
+Here: from the tokens around the place where an expression does not go on to a sentence. Not here: characters that
+begin no token (`tokens`), names that do not exist (`checking`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from keystead.policies.tokens import Token
+
+_WORDS: Final[Mapping[str, str]] = {
+    "and": "conjunction is written `&&`",
+    "or": "disjunction is written `||`",
+    "not": "negation is written `!`, as in `!(a == b)`",
+    "is": "equality is written `==`",
+}
+_EXPONENT = re.compile(r"[eE][0-9]*\Z")
+_WHOLE = "numbers are whole: an amount is written in the smallest unit, so that one ether is 1000000000000000000"
+_QUOTES = "text, addresses too, is written in single quotes"
+
+_LIKE_TEXT_FROM: Final = 20
+"""Characters of a name that nobody gives a field."""
+
+
+def hint(before: tuple[Token | None, Token | None], found: Token) -> str:
+    """The end of a message: "; …", or "". `before`: the two tokens in front of the one that does not fit."""
+    second, first = before
+    if found.text.lower() in _WORDS:
+        return f"; {_WORDS[found.text.lower()]}"
+    if first is None:
+        return ""
+    if first.text.lower() == "not":
+        return f"; {_WORDS['not']}"
+    if first.text == "." and found.kind == "int" and second is not None and second.kind == "int":
+        return f"; {_WHOLE}"
+    if first.kind == "int" and found.kind == "name" and _adjacent(first, found):
+        return f"; {_WHOLE}" if _EXPONENT.match(found.text) else f"; {_QUOTES}"
+    return ""
+
+
+def is_like_text(name: str) -> bool:
+    """Whether a name is probably a text without its quotes: an address, or a word in capitals."""
+    return len(name) >= _LIKE_TEXT_FROM or (name.isupper() and len(name) > 2)
+
+
+def quoted(name: str) -> str:
+    """The end of a message about a name that is probably a text."""
+    return f"; {_QUOTES}" if is_like_text(name) else ""
+
+
+def _adjacent(first: Token, second: Token) -> bool:
+    return first.at.line == second.at.line and first.at.column + len(first.text) == second.at.column

@@ -1,0 +1,45 @@
+"""Who may use the developer's controls: programs on this machine, and pages that this server itself serves.
+
+Why not any page of this machine's browser: the controls give out codes and change everything. A page of another
+origin is known by its Origin or Sec-Fetch-Site header. A name that leads to 127.0.0.1 (DNS rebinding) is known by
+its Host header. A change must also carry a JSON content type and the header X-Keystead-Dev, which a browser sends
+for a page of another origin only after a preflight, and no preflight is answered here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.server.loopback import is_from_this_machine
+from keystead.server.messages import HttpRequest
+
+PREFIX = "/dev/v1"
+
+CHANGE_HEADER = b"x-keystead-dev"
+"""A change carries it with the value 1."""
+
+
+def check_may_read(request: HttpRequest) -> None:
+    """Raises PermissionDenied unless the caller is a program on this machine, or a page of this server."""
+    headers = dict(request.headers)
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    origin = headers.get(b"origin", b"").decode("latin-1").lower()
+    is_own_page = not origin or origin == f"http://{host}"
+    site = headers.get(b"sec-fetch-site", b"none").lower()
+    if not (is_own_page and site in (b"none", b"same-origin") and is_from_this_machine(request)):
+        raise PermissionDenied(
+            f"{request.path[:200]} is answered to programs on this machine only, at "
+            f"http://localhost:PORT{request.path[:200]}"
+        )
+
+
+def check_may_change(request: HttpRequest) -> None:
+    """Raises PermissionDenied as `check_may_read`, InvalidRequest if the two headers of a change are missing."""
+    check_may_read(request)
+    headers: Mapping[bytes, bytes] = dict(request.headers)
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
+        raise InvalidRequest("header Content-Type: expected application/json")
+    if headers.get(CHANGE_HEADER) != b"1":
+        raise InvalidRequest("header X-Keystead-Dev: expected 1; a change of the developer's controls carries it")

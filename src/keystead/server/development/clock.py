@@ -1,0 +1,95 @@
+"""/dev/v1/clock: the server's clock, which a developer may set, advance, freeze and resume.
+
+Here: the clock of the whole development server, and its control. Timeouts of connections and rates of requests go
+by the time that passes, whatever this clock says.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.api.errors import InvalidRequest
+from keystead.pipeline.ports import ServerClock
+from keystead.server.clock import SystemClock
+from keystead.server.development.control import Change, Control, State
+
+YEAR_10000_MS = 253_402_300_800_000
+Moment = Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
+Distance = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
+
+
+class ClockState(State, frozen=True):
+    """`now_ms`, `system_ms`: milliseconds since the epoch. `system_time_accepted`: see ClockChange."""
+
+    now_ms: int
+    system_ms: int
+    frozen: bool
+    system_time_accepted: bool
+
+
+class ClockChange(Change, frozen=True):
+    """Each part that is there is done, in this order.
+
+    system: go back to the system's time, running. now_ms: set it. advance_ms: move it on, or back where negative.
+    frozen: stop it, or let it run on from where it stands. system_time_accepted: whether a submission's timestampMs
+    may also be near the system's time while the clock is elsewhere (true at the start): published clients stamp
+    with the system's time.
+    """
+
+    system: bool = False
+    now_ms: Moment | None = None
+    advance_ms: Distance | None = None
+    frozen: bool | None = None
+    system_time_accepted: bool | None = None
+
+
+class DevelopmentClock:
+    """Implements `pipeline.ports.ServerClock`. `system` is the clock of the machine."""
+
+    def __init__(self, system: ServerClock | None = None) -> None:
+        self._system = system or SystemClock()
+        self.reset()
+
+    def reset(self) -> None:
+        self._ahead_ms = 0
+        self._frozen_at_ms: int | None = None
+        self._is_system_time_accepted = True
+
+    def now_ms(self) -> int:
+        return self._system.now_ms() + self._ahead_ms if self._frozen_at_ms is None else self._frozen_at_ms
+
+    def caller_times_ms(self) -> tuple[int, ...]:
+        if not self._is_system_time_accepted:
+            return (self.now_ms(),)
+        return self.now_ms(), self._system.now_ms()
+
+    def state(self) -> ClockState:
+        return ClockState(
+            now_ms=self.now_ms(),
+            system_ms=self._system.now_ms(),
+            frozen=self._frozen_at_ms is not None,
+            system_time_accepted=self._is_system_time_accepted,
+        )
+
+    async def change(self, change: ClockChange) -> ClockState:
+        """Raises InvalidRequest for a time outside of the years 1970 to 9999."""
+        now_ms = change.now_ms
+        if now_ms is None:
+            now_ms = self._system.now_ms() if change.system else self.now_ms()
+        now_ms += change.advance_ms or 0
+        if not 0 <= now_ms < YEAR_10000_MS:
+            raise InvalidRequest("field `advanceMs`: the clock would leave the years 1970 to 9999")
+        is_frozen = change.frozen
+        if is_frozen is None:
+            is_frozen = self._frozen_at_ms is not None and not change.system
+        self._frozen_at_ms = now_ms if is_frozen else None
+        is_moved = change.now_ms is not None or change.advance_ms or not change.system
+        self._ahead_ms = now_ms - self._system.now_ms() if is_moved else 0
+        if change.system_time_accepted is not None:
+            self._is_system_time_accepted = change.system_time_accepted
+        return self.state()
+
+    def control(self) -> Control:
+        return Control(name="clock", read=self.state, change=self.change, change_type=ClockChange)

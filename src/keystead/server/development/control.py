@@ -1,0 +1,34 @@
+"""What one of the developer's controls is: a name under /dev/v1, how it is read, how it is changed.
+
+Not here: the controls (one module each), HTTP (`application`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+PREVIOUS_MAX = 1_000
+"""The most entries of any kind that a control remembers."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The body of a POST."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The body of an answer."""
+
+
+class Control(msgspec.Struct, frozen=True, kw_only=True):
+    """`read` gives what GET answers, `change` what POST answers to a body of type `change_type`.
+
+    A control has one of them, or both. `change` may raise ServiceError, and then nothing is changed.
+    """
+
+    name: str
+    read: Callable[[], Any] | None = None
+    change: Callable[[Any], Awaitable[Any]] | None = None
+    change_type: type[Change] = Change

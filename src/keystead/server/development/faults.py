@@ -1,0 +1,110 @@
+"""/dev/v1/faults: the next requests fail with a status code, are slow, or are cut off without an answer."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.api.errors import InvalidRequest
+from keystead.api.rendering import encode
+from keystead.server.development.control import PREVIOUS_MAX, Change, Control, State
+
+_GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 409: 10, 429: 8, 500: 13, 501: 12, 503: 14, 504: 4}
+_UNKNOWN_GRPC_CODE = 2
+
+
+_STATUSES = frozenset(HTTPStatus)
+
+
+class Fault(State, frozen=True):
+    """`count`: of how many more requests. The other members as in FaultChange."""
+
+    count: int
+    path: str
+    status: int | None
+    delay_ms: int
+    cut: bool
+
+
+class Faults(State, frozen=True):
+    """In the order in which they are used: a request has the first one whose path it has."""
+
+    faults: tuple[Fault, ...]
+
+
+class FaultChange(Change, frozen=True):
+    """Adds a fault for the next `count` requests whose path contains `path`, as in create_wallet; "" for any.
+
+    status: answer with this HTTP status in place of what was asked for. cut: close the connection without an
+    answer. With neither, the request is answered as usual. delay_ms: wait so long before. clear: first remove all
+    faults.
+    """
+
+    count: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
+    path: Annotated[str, Meta(max_length=200)] = ""
+    status: Annotated[int, Meta(ge=400, le=599)] | None = None
+    delay_ms: Annotated[int, Meta(ge=0, le=600_000)] = 0
+    cut: bool = False
+    clear: bool = False
+
+
+class ChosenFaults:
+    def __init__(self) -> None:
+        self._waiting: list[Fault] = []
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+    def next_for(self, path: str) -> Fault | None:
+        """The fault of a request at this path; it counts as used."""
+        for at, one in enumerate(self._waiting):
+            if one.path in path:
+                left = replace(one, count=one.count - 1)
+                self._waiting[at : at + 1] = [left] if left.count else []
+                return one
+        return None
+
+    def state(self) -> Faults:
+        return Faults(faults=tuple(self._waiting))
+
+    async def change(self, change: FaultChange) -> Faults:
+        """Raises InvalidRequest for a fault that says nothing or two things, or has a status unknown to HTTP."""
+        if change.cut and change.status is not None:
+            raise InvalidRequest("fields `status` and `cut`: give one of them: a request that is cut has no status")
+        if change.status is not None and change.status not in _STATUSES:
+            raise InvalidRequest(f"field `status`: HTTP has no status {change.status}")
+        has_fault = change.cut or change.status is not None or change.delay_ms > 0
+        if not has_fault and not change.clear:
+            raise InvalidRequest("a fault has at least one of the fields `status`, `delayMs` and `cut`")
+        if len(self._waiting) >= PREVIOUS_MAX and not change.clear:
+            raise InvalidRequest(f"{PREVIOUS_MAX} faults wait already: clear them first")
+        if change.clear:
+            self.clear()
+        if has_fault and change.count:
+            self._waiting.append(
+                Fault(
+                    count=change.count,
+                    path=change.path,
+                    status=change.status,
+                    delay_ms=change.delay_ms,
+                    cut=change.cut,
+                )
+            )
+        return self.state()
+
+    def control(self) -> Control:
+        return Control(name="faults", read=self.state, change=self.change, change_type=FaultChange)
+
+
+def fault_body(status: int) -> bytes:
+    """An error in the form of every other error."""
+    return encode(
+        {
+            "code": _GRPC_CODES.get(status, _UNKNOWN_GRPC_CODE),
+            "message": f"a developer chose that this request fails with {status} (/dev/v1/faults)",
+            "details": [],
+        }
+    )

@@ -1,0 +1,67 @@
+"""/dev/v1/organizations: one more organization of its own, with a root user and both halves of an API key.
+
+Why not a sub-organization: a test may then make sub-organizations of its own, and no parent reads them. The server
+keeps no private key: the answer is the only place that has it.
+"""
+
+from __future__ import annotations
+
+from keystead.api.decoding import Label
+from keystead.api.errors import Conflict
+from keystead.api.records import Timestamp
+from keystead.server.development.control import Change, Control, State
+from keystead.server.new_organization import OrganizationParams, new_organization
+from keystead.server.sources import Sources
+from keystead.signer.local import LocalSigner
+from keystead.stamps.signing import generate_api_key
+from keystead.storage.base import DatabaseStore
+
+
+class OrganizationChange(Change, frozen=True):
+    """name: the new organization's. wallet: whether it has the wallet "Development", of the public test mnemonic of
+    local chains, and an authentication proxy, as the first organization has."""
+
+    name: Label = "Test"
+    wallet: bool = False
+
+
+class MadeOrganization(State, frozen=True):
+    """Keys are hex; the public one is compressed P-256."""
+
+    organization_id: str
+    user_id: str
+    api_public_key: str
+    api_private_key: str
+
+
+class Organizations:
+    def __init__(self, store: DatabaseStore, signer: LocalSigner, sources: Sources) -> None:
+        self._store = store
+        self._signer = signer
+        self._sources = sources
+
+    async def make(self, change: OrganizationChange) -> MadeOrganization:
+        sources = self._sources
+        key = generate_api_key(seed=sources.entropy(32))
+        params = OrganizationParams(
+            organization_id=sources.new_id(),
+            organization_name=change.name,
+            user_id=sources.new_id(),
+            user_name="Root user",
+            user_email=None,
+            api_key_name="Root key",
+            api_public_key=key.public_key,
+        )
+        now = Timestamp.from_ms(sources.clock.now_ms())
+        made = await new_organization(self._signer, params, now, sources.new_id, for_development=change.wallet)
+        if not await self._store.add_organization(made.organization, made.attachments, made.lookups):
+            raise Conflict("the new organization's id is taken; send the request again")
+        return MadeOrganization(
+            organization_id=params.organization_id,
+            user_id=params.user_id,
+            api_public_key=key.public_key,
+            api_private_key=key.private_key,
+        )
+
+    def control(self) -> Control:
+        return Control(name="organizations", change=self.make, change_type=OrganizationChange)

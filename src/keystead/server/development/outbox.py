@@ -1,0 +1,20 @@
+"""GET /dev/v1/outbox: what a development server kept in place of sending it.
+
+Not here: keeping the messages (`delivery.kept`), who may ask (`access`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.delivery.kept import KeptMessages
+from keystead.server.development.access import PREFIX, check_may_read
+from keystead.server.messages import HttpRequest
+
+PATH = f"{PREFIX}/outbox"
+
+
+def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
+    """The messages as JSON, oldest first: {"messages": [{"sentAtMs", "message"}]}. Raises PermissionDenied."""
+    check_may_read(request)
+    return msgspec.json.encode({"messages": kept.all()})

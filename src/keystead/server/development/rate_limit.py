@@ -1,0 +1,50 @@
+"""/dev/v1/rate-limit: so many requests a second, all callers together, to try how a client takes 429.
+
+It is not the limit of the settings, which counts each organization and each address by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from msgspec import Meta
+
+from keystead.server.development.control import Change, Control, State
+from keystead.server.rate_limits import RateLimit
+
+
+class RateLimitState(State, frozen=True):
+    """0: no limit."""
+
+    per_second: int
+
+
+class RateLimitChange(Change, frozen=True):
+    """per_second: as many may come at once, and so many each second on average. 0: no limit."""
+
+    per_second: Annotated[int, Meta(ge=0, le=1_000_000)]
+
+
+class ChosenRateLimit:
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._per_second = 0
+        self._limit = RateLimit(0)
+
+    def spend(self) -> None:
+        """Count a request. Raises RateLimited."""
+        self._limit.spend("", time.monotonic())
+
+    def state(self) -> RateLimitState:
+        return RateLimitState(per_second=self._per_second)
+
+    async def change(self, change: RateLimitChange) -> RateLimitState:
+        self._per_second = change.per_second
+        self._limit = RateLimit(change.per_second)
+        return self.state()
+
+    def control(self) -> Control:
+        return Control(name="rate-limit", read=self.state, change=self.change, change_type=RateLimitChange)

@@ -1,0 +1,169 @@
+"""/dev/v1/requests: the requests that came lately, each with its stamp taken apart, its answer and the reason.
+
+Bodies and answers are kept as they were, up to a length: they may hold what is secret elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from keystead.api.errors import ServiceError
+from keystead.operations import CATALOGUE
+from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
+from keystead.server.development.control import Change, Control, State
+from keystead.server.messages import HttpAnswer, HttpRequest
+from keystead.stamps.api_key import read_stamp
+from keystead.stamps.attested import read_attested_stamp
+
+REQUESTS_MAX = 200
+TEXT_MAX = 16_384
+"""Bytes of a body, and of an answer, that are kept."""
+
+
+class SeenStamp(State, frozen=True, omit_defaults=True):
+    """`header`: its name. `problem`: why it cannot be read; then the members that follow are not there.
+
+    `public_key`: lower-case hex. `credential_id`, of a passkey: base64url. `client_data`, of a passkey: the JSON
+    text that it signed.
+    """
+
+    header: str
+    problem: str = ""
+    scheme: str = ""
+    public_key: str = ""
+    signature: str = ""
+    credential_id: str = ""
+    client_data: str = ""
+
+
+class SeenRequest(State, frozen=True):
+    """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: as in create_wallet, "" where the
+    path has none. `reason`: of a refusal, the message. `status` 0: the connection was cut. `fault`: it was a
+    developer's choice (/dev/v1/faults, /dev/v1/rate-limit)."""
+
+    number: int
+    at_ms: int
+    ms: float
+    request_id: str
+    method: str
+    path: str
+    operation: str
+    organization_id: str
+    stamps: tuple[SeenStamp, ...]
+    body: str
+    status: int
+    reason: str
+    answer: str
+    fault: bool
+
+
+class SeenRequests(State, frozen=True):
+    """Oldest first."""
+
+    requests: tuple[SeenRequest, ...]
+
+
+class RequestsChange(Change, frozen=True):
+    """clear: forget those that came so far."""
+
+    clear: bool
+
+
+class _Named(msgspec.Struct):
+    organization_id: str = msgspec.field(name="organizationId", default="")
+
+
+class _Refusal(msgspec.Struct):
+    message: str = ""
+
+
+class RequestsSeen:
+    def __init__(self) -> None:
+        self._seen: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._count = 0
+
+    def clear(self) -> None:
+        self._seen.clear()
+
+    def add(self, request: HttpRequest, answer: HttpAnswer | None, at_ms: int, ms: float, *, fault: bool) -> None:
+        """`answer` None: the connection was cut."""
+        self._count += 1
+        operation = CATALOGUE.at(request.path)
+        body = b"" if answer is None else answer.body
+        status = 0 if answer is None else answer.status
+        self._seen.append(
+            SeenRequest(
+                number=self._count,
+                at_ms=at_ms,
+                ms=ms,
+                request_id=dict(answer.headers).get(b"x-request-id", b"").decode() if answer is not None else "",
+                method=request.method,
+                path=request.path[:200],
+                operation="" if operation is None else operation.name,
+                organization_id=_decoded(request.body, _Named()).organization_id,
+                stamps=tuple(_taken_apart(name, value) for name, value in request.headers if name in STAMP_HEADERS),
+                body=_text(request.body),
+                status=status,
+                reason=_decoded(body, _Refusal()).message if status >= 400 else "",
+                answer=_text(body),
+                fault=fault,
+            )
+        )
+
+    def state(self) -> SeenRequests:
+        return SeenRequests(requests=tuple(self._seen))
+
+    async def change(self, change: RequestsChange) -> SeenRequests:
+        if change.clear:
+            self.clear()
+        return self.state()
+
+    def control(self) -> Control:
+        return Control(name="requests", read=self.state, change=self.change, change_type=RequestsChange)
+
+
+def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
+    header = name.decode()
+    try:
+        if name == API_KEY_STAMP:
+            stamp = read_stamp(value)
+            return SeenStamp(
+                header=header, scheme=stamp.scheme, public_key=stamp.public_key, signature=stamp.signature
+            )
+        if name == WEBAUTHN_STAMP:
+            from keystead.stamps.webauthn import SCHEME, read_assertion  # slow to import
+
+            assertion = read_assertion(value)
+            return SeenStamp(
+                header=header,
+                scheme=SCHEME,
+                credential_id=assertion.credential_id,
+                signature=assertion.signature.hex(),
+                client_data=_text(assertion.client_data_json),
+            )
+        if name == ATTESTED_STAMP:
+            attested = read_attested_stamp(value)
+            return SeenStamp(
+                header=header,
+                scheme=attested.scheme,
+                public_key=attested.public_key,
+                signature=attested.signature,
+            )
+    except ServiceError as refused:
+        return SeenStamp(header=header, problem=refused.message)
+    return SeenStamp(header=header)  # a read-only session: its text opens it, and says nothing
+
+
+def _decoded(body: bytes, nothing: Any) -> Any:
+    """The members of a JSON object that are of interest, `nothing` where it is none."""
+    try:
+        return msgspec.json.decode(body, type=type(nothing))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return nothing
+
+
+def _text(content: bytes) -> str:
+    return content[:TEXT_MAX].decode(errors="replace")

@@ -1,0 +1,176 @@
+"""The records of a new organization with its root user, where no activity makes it.
+
+Here: the records, and what is stored beside them. Not here: writing them (`bootstrap`, `development`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
+from keystead.api.parameters import ApiKeyParamsV2
+from keystead.api.records import Timestamp, User, Wallet, WalletAccount
+from keystead.chains.paths import comparison_form
+from keystead.operations.auth_proxies import new_auth_proxy
+from keystead.operations.derived_accounts import account_record
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
+from keystead.organizations.contacts import check_email
+from keystead.organizations.credentials import new_api_key
+from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxies, AuthProxySettings
+from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.lookups import Lookup, user_lookups
+from keystead.organizations.organization import Organization, Record, Version, from_records
+from keystead.pipeline.ports import AccountRequest, Sealed
+from keystead.signer.local import LocalSigner
+
+DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
+"""The public test mnemonic of local Ethereum nodes, which fund its first accounts."""
+
+DEVELOPMENT_ACCOUNTS = 5
+
+
+class OrganizationParams(msgspec.Struct, frozen=True, kw_only=True):
+    """A new organization and its root user. `api_public_key`: P-256, compressed, hex."""
+
+    organization_id: str
+    organization_name: str
+    user_id: str
+    user_name: str
+    user_email: str | None
+    api_key_name: str
+    api_public_key: str
+
+
+class NewOrganization(msgspec.Struct, frozen=True, kw_only=True):
+    """An organization that is not stored yet, and the rows beside its records."""
+
+    organization: Organization
+    user: User
+    accounts: tuple[WalletAccount, ...]
+    attachments: tuple[Attachment, ...]
+    lookups: frozenset[Lookup]
+
+
+async def new_organization(
+    signer: LocalSigner,
+    params: OrganizationParams,
+    now: Timestamp,
+    new_id: Callable[[], str],
+    *,
+    for_development: bool,
+) -> NewOrganization:
+    """An organization whose root quorum is one user with an API key.
+
+    `for_development` adds the wallet "Development" and an authentication proxy that pages of any origin may call.
+    Raises InvalidRequest for a malformed name, e-mail address or key.
+    """
+    user = _root_user(params, now, new_id)
+    data_key = DataKey(await signer.new_data_key(params.organization_id))
+    records: list[Record] = [
+        Profile(name=params.organization_name, root_quorum=RootQuorum(1, (user.user_id,)), created_at=now),
+        data_key,
+        user,
+    ]
+    lookups = user_lookups(user)
+    attachments: list[Attachment] = []
+    accounts: tuple[WalletAccount, ...] = ()
+    if for_development:
+        wallet, accounts, wallet_attachments = await _development_wallet(
+            signer, params.organization_id, data_key.sealed, now, new_id
+        )
+        records.append(wallet)
+        attachments += wallet_attachments
+        proxy_records, proxy_lookups = await _development_proxy(signer, params, data_key.sealed, now, new_id)
+        records += proxy_records
+        lookups |= proxy_lookups
+    return NewOrganization(
+        organization=from_records(params.organization_id, Version(1, new_id()), records),
+        user=user,
+        accounts=accounts,
+        attachments=tuple(attachments),
+        lookups=frozenset(lookups),
+    )
+
+
+def _root_user(params: OrganizationParams, now: Timestamp, new_id: Callable[[], str]) -> User:
+    return User(
+        user_id=params.user_id,
+        user_name=params.user_name,
+        authenticators=(),
+        api_keys=(
+            new_api_key(
+                ApiKeyParamsV2(
+                    api_key_name=params.api_key_name,
+                    public_key=params.api_public_key,
+                    curve_type=ApiKeyCurve.P256,
+                ),
+                new_id(),
+                now,
+                "api key",
+            ),
+        ),
+        user_tags=(),
+        oauth_providers=(),
+        mfa_policies=(),
+        created_at=now,
+        updated_at=now,
+        user_email=check_email(params.user_email, "user email") if params.user_email else None,
+    )
+
+
+async def _development_wallet(
+    signer: LocalSigner, organization_id: str, data_key: Sealed, now: Timestamp, new_id: Callable[[], str]
+) -> tuple[Wallet, tuple[WalletAccount, ...], list[Attachment]]:
+    wallet = Wallet(
+        wallet_id=new_id(),
+        wallet_name="Development",
+        created_at=now,
+        updated_at=now,
+        exported=False,
+        imported=False,
+    )
+    made = await signer.restore_wallet(
+        organization_id=organization_id,
+        data_key=data_key,
+        wallet_id=wallet.wallet_id,
+        mnemonic=DEVELOPMENT_MNEMONIC,
+        accounts=_development_accounts(),
+    )
+    accounts = tuple(
+        account_record(new_id(), organization_id, wallet.wallet_id, derived, None, now) for derived in made.accounts
+    )
+    attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic)]
+    attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
+    return wallet, accounts, attachments
+
+
+async def _development_proxy(
+    signer: LocalSigner, params: OrganizationParams, data_key: Sealed, now: Timestamp, new_id: Callable[[], str]
+) -> tuple[list[Record], frozenset[Lookup]]:
+    proxy_id = new_id()
+    proxy, user, policy = new_auth_proxy(
+        proxy_id,
+        new_id(),
+        new_id(),
+        await signer.new_auth_proxy_key(
+            organization_id=params.organization_id, data_key=data_key, proxy_id=proxy_id
+        ),
+        AuthProxySettings(app_name=params.organization_name, allowed_origins=(ANY_ORIGIN,), otp_alphanumeric=False),
+        now,
+    )
+    return [proxy, user, policy], frozenset(user_lookups(user) | AuthProxies.lookups(proxy))
+
+
+def _development_accounts() -> Sequence[AccountRequest]:
+    return [
+        AccountRequest(
+            curve=Curve.SECP256K1,
+            path_format=PathFormat.BIP32,
+            path=f"m/44'/60'/0'/0/{index}",
+            address_format=AddressFormat.ETHEREUM,
+        )
+        for index in range(DEVELOPMENT_ACCOUNTS)
+    ]

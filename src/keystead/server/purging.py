@@ -1,0 +1,60 @@
+"""Deleting what has expired: one-time codes, their counts, used tokens, messages, the events of e-mails.
+
+Each process does it, in steps so small that nobody waits for one; several may at the same time. Not here: which
+tables these are (`storage.tables`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from keystead.storage.tables import EXPIRING
+
+logger = logging.getLogger("keystead.server")
+
+ROWS_AT_ONCE = 200
+"""Rows that one transaction deletes. Commits that wait for the same transaction wait for this."""
+
+PAUSE_S = 0.05
+"""Between two steps, so that the steps take a small share of the time of the database."""
+
+PERIOD_S = 600.0
+"""Between two rounds."""
+
+GRACE_MS = 3_600_000
+"""Rows stay so long after they have expired: a code that is tried too late is still said to be expired, and the
+clocks of several machines need not agree."""
+
+
+class PurgedStore(Protocol):
+    """Both methods raise Unavailable while the database does not answer."""
+
+    async def has_expired(self, table: str, before_ms: int) -> bool: ...
+
+    async def purge(self, table: str, before_ms: int, limit: int) -> None: ...
+
+
+async def purge_expired(store: PurgedStore, now_ms: int) -> int:
+    """Delete every row that has expired, step by step. Returns the number of steps."""
+    steps, before_ms = 0, now_ms - GRACE_MS
+    for table in EXPIRING:
+        while await store.has_expired(table.name, before_ms):
+            await store.purge(table.name, before_ms, ROWS_AT_ONCE)
+            steps += 1
+            await asyncio.sleep(PAUSE_S)
+    return steps
+
+
+async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fraction: Callable[[], float]) -> None:
+    """Purge from time to time until cancelled. Processes that started together do not purge together."""
+    pause_s = PERIOD_S * random_fraction()
+    while True:
+        await asyncio.sleep(pause_s)
+        pause_s = PERIOD_S
+        try:
+            await purge_expired(store, now_ms())
+        except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
+            logger.warning("expired rows were not deleted: %s", type(failed).__name__)

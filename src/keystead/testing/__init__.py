@@ -1,0 +1,57 @@
+"""A pytest plugin: a development server for your tests, an organization of its own for each test.
+
+Here: the fixtures. `keystead` and `keystead_server` are there for the whole session, and for each worker of a
+parallel run by itself; the others are made for each test. Not here: starting servers (`servers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+
+from keystead.client.dev_controls import DevClock, DevFaults
+from keystead.client.dev_outbox import Outbox, SentMessage
+from keystead.testing.servers import DevelopmentServer, TestOrganization, development_server
+
+__all__ = ["DevelopmentServer", "Outbox", "SentMessage", "TestOrganization", "development_server"]
+
+
+@pytest.fixture(scope="session")
+def keystead() -> Iterator[DevelopmentServer]:
+    """A server for the whole session; safe under parallel workers, which start one each."""
+    with development_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def keystead_server() -> Callable[..., AbstractContextManager[DevelopmentServer]]:
+    """`with keystead_server() as server:` starts another server, with an organization nobody else has."""
+    return development_server
+
+
+@pytest.fixture
+def keystead_organization(keystead: DevelopmentServer) -> TestOrganization:
+    """An organization that this test alone uses, with a client of its root user. It has no wallet."""
+    return keystead.new_organization()
+
+
+@pytest.fixture
+def keystead_clock(keystead: DevelopmentServer) -> Iterator[DevClock]:
+    """The clock of the session's server. After the test it shows the system's time again."""
+    yield keystead.controls.clock
+    keystead.controls.clock.reset()
+
+
+@pytest.fixture
+def keystead_faults(keystead: DevelopmentServer) -> Iterator[DevFaults]:
+    """Requests that fail by choice. Faults that the test did not use up are removed after it."""
+    yield keystead.controls.faults
+    keystead.controls.faults.clear()
+
+
+@pytest.fixture
+def keystead_outbox(keystead: DevelopmentServer) -> Outbox:
+    """The messages that the session's server kept in place of sending them."""
+    return keystead.outbox

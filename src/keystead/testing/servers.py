@@ -1,0 +1,126 @@
+"""Development servers for tests: starting `keystead dev`, waiting until it answers, stopping it.
+
+Not here: pytest (`keystead.testing`), the developer's controls (`keystead.client.dev_controls`).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from keystead.client.client import Client
+from keystead.client.credentials import Credentials, credentials_in
+from keystead.client.dev_controls import DevControls
+from keystead.client.dev_outbox import Outbox
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class TestOrganization:
+    """An organization that no other test uses. `client` calls as its root user, with the keys `credentials`."""
+
+    __test__ = False  # pytest is not to collect it
+
+    client: Client
+    credentials: Credentials
+
+    @property
+    def organization_id(self) -> str:
+        return self.credentials.organization_id
+
+
+@dataclass(frozen=True)
+class DevelopmentServer:
+    """A running server with an organization of its own.
+
+    `client` calls as its root user; `credentials` are that user's keys; `base_url` is http://localhost:PORT.
+    `controls` are the developer's controls: clock, faults, snapshots and more.
+    """
+
+    client: Client
+    credentials: Credentials
+    base_url: str
+    controls: DevControls
+    http: httpx.Client = field(repr=False)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Every e-mail and SMS that the server would have sent."""
+        return self.controls.outbox
+
+    def new_organization(self, name: str = "Test", *, wallet: bool = False) -> TestOrganization:
+        """One more organization, in a few milliseconds; see `DevControls.new_organization`."""
+        credentials = self.controls.new_organization(name, wallet=wallet)
+        return TestOrganization(client_of(credentials, self.http), credentials)
+
+
+def client_of(credentials: Credentials, http: httpx.Client) -> Client:
+    return Client(
+        credentials.base_url,
+        credentials.api_public_key,
+        credentials.api_private_key,
+        credentials.organization_id,
+        http_client=http,
+    )
+
+
+@contextmanager
+def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) -> Iterator[DevelopmentServer]:
+    """Start `keystead dev` on a free port with an empty folder; stop it and remove the folder afterwards.
+
+    seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: the issuers whose
+    ID tokens it takes, with their keys, as JSON: `{issuer: JWK Set}`. Raises RuntimeError, with what the server
+    printed, if it does not come up.
+    """
+    with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
+        data = Path(folder) / "data"
+        command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(data)]
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [
+                *command,
+                *(["--seed", seed] if seed else []),
+                *(["--oidc-keys-file", str(oidc_keys_file)] if oidc_keys_file else []),
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            credentials = _ready(process, data / "credentials.json", Path(folder) / "log")
+            # One client for all: making one takes longer than many requests. A proxy of the environment cannot
+            # reach this machine.
+            with httpx.Client(trust_env=False) as http, DevControls(credentials.base_url) as controls:
+                client = client_of(credentials, http)
+                yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _ready(process: subprocess.Popen[bytes], credentials_file: Path, log: Path) -> Credentials:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"keystead dev ended with code {process.returncode}:\n{log.read_text()}")
+        if credentials_file.exists() and (credentials := credentials_in(credentials_file)).base_url:
+            try:
+                ready = httpx.get(f"{credentials.base_url}/readyz", timeout=1, trust_env=False)
+                if ready.status_code == httpx.codes.OK:
+                    return credentials
+            except httpx.TransportError:
+                pass
+        time.sleep(0.02)
+    raise RuntimeError(f"keystead dev was not ready within {START_TIMEOUT_S:g} s:\n{log.read_text()}")

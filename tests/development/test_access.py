@@ -1,0 +1,121 @@
+"""Who may use the developer's controls: programs on this machine and pages of the server itself; nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from keystead.api.errors import ServiceError
+from keystead.server.development.access import check_may_change, check_may_read
+from keystead.server.messages import HttpRequest
+from keystead.testing import DevelopmentServer
+from tests.conftest import MakeDatabase
+from tests.support.servers import bootstrap_installation, running
+
+CHANGE = {"content-type": "application/json", "x-keystead-dev": "1"}
+
+
+def refused(check: str, client: str = "127.0.0.1", **headers: str) -> int:
+    """The status of the refusal, 200 where there is none."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    raw = [(name.encode(), value.encode()) for name, value in named.items()]
+    request = HttpRequest(method="GET", path="/dev/v1/clock", client=client, headers=raw)
+    try:
+        (check_may_read if check == "read" else check_may_change)(request)
+    except ServiceError as error:
+        return error.http_status
+    return 200
+
+
+READS: list[tuple[str, Mapping[str, str], int]] = [
+    ("a program", {"host": "localhost:8080"}, 200),
+    ("a program, by address", {"host": "127.0.0.1:8080"}, 200),
+    ("a program, by IPv6", {"host": "[::1]:8080", "client": "::1"}, 200),
+    ("without a port", {"host": "[::1]"}, 200),
+    ("in capital letters", {"host": "LocalHost:8080"}, 200),
+    ("a page of this server", {"host": "localhost:8080", "origin": "http://localhost:8080"}, 200),
+    ("its own fetch", {"host": "localhost:8080", "sec_fetch_site": "same-origin"}, 200),
+    ("an address typed into a browser", {"host": "localhost:8080", "sec_fetch_site": "none"}, 200),
+    ("another machine", {"host": "localhost:8080", "client": "192.0.2.1"}, 403),
+    ("no address", {"host": "localhost:8080", "client": ""}, 403),
+    ("no host", {}, 403),
+    ("a name that leads here", {"host": "attacker.example:8080"}, 403),
+    ("a name that begins alike", {"host": "localhost.attacker.example"}, 403),
+    ("a foreign page", {"host": "localhost:8080", "origin": "https://attacker.example"}, 403),
+    ("a page of another port", {"host": "localhost:8080", "origin": "http://localhost:3000"}, 403),
+    ("a page of no origin", {"host": "localhost:8080", "origin": "null"}, 403),
+    ("a foreign page's image", {"host": "localhost:8080", "sec_fetch_site": "cross-site"}, 403),
+    ("another port's script", {"host": "localhost:8080", "sec_fetch_site": "same-site"}, 403),
+    ("a name's own page", {"host": "attacker.example", "origin": "http://attacker.example"}, 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "status"), [case[1:] for case in READS], ids=[case[0] for case in READS])
+def test_reading(headers: Mapping[str, str], status: int) -> None:
+    assert refused("read", **headers) == status
+
+
+CHANGES: list[tuple[str, Mapping[str, str], int]] = [
+    ("a program", {}, 200),
+    ("with a charset", {"content_type": "application/json; charset=utf-8"}, 200),
+    ("a form", {"content_type": "application/x-www-form-urlencoded"}, 400),
+    ("plain text", {"content_type": "text/plain"}, 400),
+    ("no type", {"content_type": ""}, 400),
+    ("without the header", {"x_keystead_dev": ""}, 400),
+    ("a foreign page", {"origin": "https://attacker.example"}, 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "status"), [case[1:] for case in CHANGES], ids=[case[0] for case in CHANGES])
+def test_changing(headers: Mapping[str, str], status: int) -> None:
+    standard = {"host": "localhost:8080", "content_type": "application/json", "x_keystead_dev": "1"}
+    assert refused("change", **standard | dict(headers)) == status
+
+
+def test_no_preflight_is_answered(server: DevelopmentServer) -> None:
+    asks = {"origin": "https://attacker.example", "access-control-request-method": "POST"}
+    answer = server.http.options(f"{server.base_url}/dev/v1/clock", headers=asks)
+    assert answer.status_code == 403
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/dev/v1", "", 200),
+        ("GET", "/dev/v1/nothing", "", 404),
+        ("GET", "/dev/v1/reset", "", 405),
+        ("DELETE", "/dev/v1/clock", "", 405),
+        ("POST", "/dev/v1/clock", "{", 400),
+        ("POST", "/dev/v1/clock", "[]", 400),
+        ("POST", "/dev/v1/clock", '{"unknown":1}', 400),
+        ("POST", "/dev/v1/clock", '{"frozen":true,"frozen":false}', 400),
+    ],
+)
+def test_what_is_no_control(server: DevelopmentServer, method: str, path: str, body: str, status: int) -> None:
+    answer = server.http.request(method, server.base_url + path, content=body, headers=CHANGE)
+    assert answer.status_code == status
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.fixture(scope="module", params=["dev", "serve"])
+def production(
+    request: pytest.FixtureRequest, make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """`keystead serve`, over data of either command."""
+    installation = bootstrap_installation(make_database(), mode=request.param)
+    folder: Path = tmp_path_factory.mktemp("production")
+    with running(installation, folder / "log") as server:
+        yield server.http
+    installation.database.close()
+
+
+def test_serve_has_no_controls(server: DevelopmentServer, production: httpx.Client) -> None:
+    listed = server.http.get(f"{server.base_url}/dev/v1").json()["controls"]
+    assert len(listed) >= 10
+    for path in {*listed, "/dev/v1"} - {"/dev/v1/outbox"}:
+        for answer in (production.get(path), production.post(path, content=b"{}", headers=CHANGE)):
+            assert (answer.status_code, answer.json()["message"]) == (404, f"no such path: {path}")

@@ -1,0 +1,97 @@
+"""The guides do what they say: every block is run against a development server, one after the other."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from keystead.client.credentials import credentials_in
+from keystead.testing import DevelopmentServer
+from tests.documentation.blocks import Reader
+
+ROOT = Path(__file__).parents[2]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+START_LIMIT_S = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in which `keystead dev` runs."""
+    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--quiet"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
+    try:
+        _wait_until_ready(process, tmp_path)
+        yield tmp_path
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
+    file = folder / ".keystead" / "credentials.json"
+    deadline = time.monotonic() + START_LIMIT_S
+    while True:
+        assert process.poll() is None, (folder / "log").read_text()
+        assert time.monotonic() < deadline, (folder / "log").read_text()
+        with_address = file.exists() and credentials_in(file).base_url
+        if with_address:
+            try:
+                if httpx.get(f"{with_address}/readyz", trust_env=False).status_code == httpx.codes.OK:
+                    return
+            except httpx.TransportError:
+                pass
+        time.sleep(0.02)
+
+
+DEVELOPMENT_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+"""The first address of the public test mnemonic, which the development wallet has."""
+
+SAYS = {
+    "ethers": f"(?:{DEVELOPMENT_ADDRESS}\n){{3}}",
+    "solana": "true\n",
+    "viem": f"(?:{DEVELOPMENT_ADDRESS}\n){{2}}",
+    "python": r"(?s).*'Payments'.*\['Development', 'Payments'\]\n",
+    "requests": r"(?s)Developer\nACTIVITY_STATUS_COMPLETED .*3 .*walletId.*",
+    "approvals": r"(?s)ACTIVITY_STATUS_CONSENSUS_NEEDED sha256:.*",
+}
+"""What the blocks of a guide print, where the guide says so or a wrong value would not fail by itself."""
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_guide(guide: Path, folder: Path) -> None:
+    printed = "".join(Reader(guide, folder).follow().values())
+    assert re.fullmatch(SAYS.get(guide.stem, "(?s).+"), printed), printed
+
+
+def test_wallets_move_between_two_installations(
+    folder: Path, keystead_server: Callable[..., AbstractContextManager[DevelopmentServer]]
+) -> None:
+    """The program moves them between the service and Keystead, too; here both sides are Keystead."""
+    with keystead_server() as other:
+        for name, credentials in (
+            ("from", credentials_in(folder / ".keystead" / "credentials.json")),
+            ("to", other.credentials),
+        ):
+            told = httpx.get(f"{credentials.base_url}/bundle-signer", trust_env=False).json()
+            members = {
+                "baseUrl": credentials.base_url,
+                "organizationId": credentials.organization_id,
+                "apiPublicKey": credentials.api_public_key,
+                "apiPrivateKey": credentials.api_private_key,
+                "userId": credentials.user_id,
+                "bundleSigner": told["signingPublicKey"],
+            }
+            (folder / f"{name}.json").write_text(json.dumps(members))
+        printed = Reader(ROOT / "docs" / "keystead-and-turnkey.md", folder).follow()
+        assert list(printed.values()) == ["Development true\n"]
+        assert {wallet.wallet_name for wallet in other.client.list_wallets().wallets} >= {"Development (moved)"}

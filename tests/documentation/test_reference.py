@@ -1,0 +1,39 @@
+"""The API reference is current. Its examples are run again; only values that cannot be the same are replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.reference.__main__ import main
+from tools.reference.stable import Stable
+
+
+def test_the_pages_are_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "replaced"),
+    [
+        ("0199a8f2-0000-7000-8000-000000000001", "019ab700-0000-7000-8000-000000000001"),
+        ("wallet 8f3a1b2c", "wallet 1"),
+        ("1788220800000", "1764000000000"),
+        ("2026-08-31T12:00:00.5Z", "2025-11-24T16:00:00Z"),
+        ("ACTIVITY_TYPE_CREATE_WALLET", "ACTIVITY_TYPE_CREATE_WALLET"),
+        ("m/44'/60'/0'/0/0", "m/44'/60'/0'/0/0"),
+        ("m/44'/60'/123456'/0/0", "m/44'/60'/1'/0/0"),
+        ("smartContractInterfaceId", "smartContractInterfaceId"),
+        ("abandon " * 40, "abandon " * 10 + "…"),
+        ({"nanos": "5000000", "v": "01"}, {"nanos": "0", "v": "00"}),
+        ([1, 2, 3], [1, 2]),
+    ],
+)
+def test_replaced_values(value: object, replaced: object) -> None:
+    assert Stable({}).value(value) == replaced
+
+
+def test_equal_values_stay_equal_and_keep_their_form() -> None:
+    address, key = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "03" + "ab" * 32
+    first, second, third, other = Stable({}).value([address, key]) + Stable({}).value([key, address])
+    assert (len(first), first[:2], len(second), second[:2]) == (42, "0x", 66, "02")
+    assert (second, first) != (third, other)  # by the order in which they appear

@@ -1,0 +1,60 @@
+"""What a refused expression says to write instead: habits of other languages, misspelt names."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.policies.expression import Expression, Source
+from keystead.policies.namespaces import Clause
+from keystead.policies.syntax import ExpressionRefused
+
+WHOLE = "numbers are whole: an amount is written in the smallest unit"
+QUOTES = "text, addresses too, is written in single quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("eth.tx.value < 1.5", WHOLE),
+        ("1.5 > eth.tx.value", WHOLE),
+        ("eth.tx.value < 1e18", WHOLE),
+        ("eth.tx.value < 1E", WHOLE),
+        ("eth.tx.to == 0xabc0", QUOTES),
+        ("solana.tx.transfers.any(t, t.to == 9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu)", QUOTES),
+        ("wallet.label == bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", QUOTES),
+        ("activity.kind == SIGN_TRANSACTION", QUOTES),
+        ("eth.tx.value > 1 and eth.tx.value < 2", "conjunction is written `&&`"),
+        ("true OR false", "disjunction is written `||`"),
+        ("not true", "negation is written `!`"),
+        ("not (true)", "negation is written `!`"),
+        ("eth.tx.to not in ['0xabc0']", "negation is written `!`"),
+        ("eth.tx.value is 5", "equality is written `==`"),
+        ("eth.tx.valu > 1", "field does not exist: eth.tx.valu: did you mean value?"),
+        ("ethh.tx.value > 1", "field does not exist: ethh: did you mean eth?"),
+        ("activity.params.walletid == 'x'", "did you mean wallet_id?"),
+        ("wallets.any(wallet, walet.id == 'x')", "did you mean wallet?"),
+        ("wallets.an(w, true)", "function does not exist: an: did you mean any?"),
+        ("wallets.contain('x')", "function does not exist: contain: did you mean contains?"),
+        ("timestamp('x')", "did you mean Timestamp?"),
+    ],
+)
+def test_says_what_to_write(text: str, instead: str) -> None:
+    with pytest.raises(ExpressionRefused) as refused:
+        Expression(Source(text, Clause.CONDITION))
+    assert instead in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["5 5", "eth.tx.value 5", "qqqqqq == 1", "eth.tx.qqqqqq == 1", "wallets.qqqqqq(1)"]
+)
+def test_guesses_nothing_where_nothing_is_near(text: str) -> None:
+    with pytest.raises(ExpressionRefused) as refused:
+        Expression(Source(text, Clause.CONDITION))
+    assert "did you mean" not in str(refused.value)
+    assert "written" not in str(refused.value)
+
+
+def test_a_long_name_is_compared_with_nothing() -> None:
+    with pytest.raises(ExpressionRefused) as refused:
+        Expression(Source(f"eth.tx.{'v' * 5_000} == 1", Clause.CONDITION))
+    assert "did you mean" not in str(refused.value)

@@ -1,0 +1,197 @@
+"""Long policies and MFA conditions: what they are refused for, and that other organizations are answered meanwhile.
+
+In this process and on one event loop, so that the order of the answers is the order in which the server works.
+Not here: the limits one by one (`test_policy_attacks`), how much is compiled at once
+(`tests/pipeline/test_policy_sets`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from keystead.keys import master_key
+from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS
+from keystead.organizations.kinds.users import MFA_POLICY_CHARACTERS
+from keystead.stamps.signing import generate_api_key
+from tests.conftest import MakeDatabase
+from tests.support.callers import SDK_FORM, Caller, unique, user_params
+from tests.support.in_process import serving
+from tests.support.organization_fixtures import mfa_policy_params, policy_params
+from tests.support.servers import Installation, bootstrap_installation
+
+LIMIT_S = 120.0
+AT_LEAST = 3
+"""So many answers another organization gets before the flood is answered: while it is worked on, others have their
+turns. How many there are in fact depends on the machine."""
+
+
+class Scene(NamedTuple):
+    """An attacker and somebody else, each the root user of a sub-organization."""
+
+    http: httpx.AsyncClient
+    attacker: Caller
+    somebody: Caller
+
+    async def sent(self, who: Caller, name: str, parameters: Any) -> httpx.Response:
+        body = who.submit_body(name, parameters)
+        headers = {**who.stamped(body), **SDK_FORM}
+        return await self.http.post(f"/public/v1/submit/{name}", content=body, headers=headers)
+
+    async def done(self, who: Caller, name: str, parameters: Any) -> Any:
+        response = await self.sent(who, name, parameters)
+        assert response.status_code == 200, response.text
+        (result,) = response.json()["activity"]["result"].values()
+        return result
+
+    async def asked(self, who: Caller, name: str) -> Any:
+        body = who.query_body()
+        response = await self.http.post(f"/public/v1/query/{name}", content=body, headers=who.stamped(body))
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    async def answered_meanwhile(self, flood: Awaitable[httpx.Response]) -> tuple[httpx.Response, int]:
+        """The answer to the flood, and how many requests of somebody else, a query and a submission in turns, were
+        answered before it."""
+        attack, count = asyncio.ensure_future(flood), 0
+        await asyncio.sleep(0)  # the flood is first
+        while not attack.done():
+            if count % 2:
+                name = {"userId": self.somebody.user_id, "userName": unique("name")}
+                await self.done(self.somebody, "update_user_name", name)
+            else:
+                await self.asked(self.somebody, "list_wallets")
+            count += not attack.done()
+        return await attack, count
+
+
+@pytest.fixture
+def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
+    """One engine will do: the store does not know what is compiled."""
+    installation = bootstrap_installation(make_sqlite())
+    yield installation
+    installation.database.close()
+
+
+@asynccontextmanager
+async def scene_of(installation: Installation, folder: Path) -> AsyncIterator[Scene]:
+    key_file = folder / "master.key"
+    master_key.create(key_file, installation.master_key)
+    with httpx.Client() as unused:
+        async with serving(installation, key_file) as http:
+            root = installation.caller(unused)
+            yield Scene(http, *[await _tenant(http, root) for _ in range(2)])
+
+
+async def _tenant(http: httpx.AsyncClient, root: Caller) -> Caller:
+    key = generate_api_key()
+    user = {name: value for name, value in user_params(key.public_key).items() if name != "userTags"}
+    asked = {"subOrganizationName": unique("sub"), "rootUsers": [user], "rootQuorumThreshold": 1}
+    made = await Scene(http, root, root).done(root, "create_sub_organization", asked)
+    return root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
+
+
+def condition(characters: int, number: int = 0) -> str:
+    """A condition of this length that no other number has, and that takes long to compile."""
+    return f"{number}<1||" + "||".join(["1<1"] * ((characters - 10) // 5))
+
+
+def of_length(characters: int, each: int) -> list[dict[str, Any]]:
+    """Policies of so many characters each, and of so many together."""
+    return [policy_params(condition=condition(each, n), consensus="") for n in range(characters // each)]
+
+
+def accepted(scene: Scene) -> Awaitable[httpx.Response]:
+    """As many characters as an organization may have, in policies as long as they may be."""
+    policies = of_length(POLICY_CHARACTERS.default, CHARACTERS_PER_POLICY.default)
+    return scene.sent(scene.attacker, "create_policies", {"policies": policies})
+
+
+def refused_at_the_end(scene: Scene) -> Awaitable[httpx.Response]:
+    """The same, but for the last one, which cannot be read."""
+    policies = of_length(POLICY_CHARACTERS.default, CHARACTERS_PER_POLICY.default)
+    policies[-1]["condition"] += "||"
+    return scene.sent(scene.attacker, "create_policies", {"policies": policies})
+
+
+def signed_under_new_policies(scene: Scene) -> Awaitable[httpx.Response]:
+    """A submission after a change of the policies: all of them are compiled for it."""
+
+    async def flood() -> httpx.Response:
+        response = await accepted(scene)
+        assert response.status_code == 200, response.text
+        return await scene.sent(scene.attacker, "create_wallet", {"walletName": "wallet", "accounts": []})
+
+    return flood()
+
+
+def long_mfa_conditions(scene: Scene) -> Awaitable[httpx.Response]:
+    """Users with the longest MFA conditions, each of which then submits."""
+
+    async def flood() -> httpx.Response:
+        for number in range(8):
+            key = generate_api_key()
+            user = {"users": [user_params(key.public_key)]}
+            (user_id,) = (await scene.done(scene.attacker, "create_users", user))["userIds"]
+            policy = mfa_policy_params(user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY"}])
+            policy["condition"] = condition(MFA_POLICY_CHARACTERS.default, number)
+            made = await scene.sent(scene.attacker, "create_mfa_policy", policy)
+            assert made.status_code == 200, made.text
+            response = await scene.sent(
+                scene.attacker.with_key(key, user_id), "create_wallet", {"walletName": "w", "accounts": []}
+            )
+        return response
+
+    return flood()
+
+
+class Flood(NamedTuple):
+    send: Callable[[Scene], Awaitable[httpx.Response]]
+    status: int
+
+
+FLOODS = {
+    "the most policies": Flood(accepted, 200),
+    "the most policies, the last of which is wrong": Flood(refused_at_the_end, 400),
+    "a submission under the most policies": Flood(signed_under_new_policies, 200),
+    "the longest MFA conditions of eight users": Flood(long_mfa_conditions, 403),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_others_are_answered_before_the_flood_is(
+    flood: Flood, sqlite_installation: Installation, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with scene_of(sqlite_installation, tmp_path) as scene:
+            response, count = await scene.answered_meanwhile(flood.send(scene))
+            assert response.status_code == flood.status, response.text[:300]
+            assert count >= AT_LEAST
+            if flood.status == 400:
+                assert await scene.asked(scene.attacker, "list_policies") == {"policies": []}
+
+    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+
+
+def test_a_megabyte_of_policies_is_refused_before_any_is_read(
+    sqlite_installation: Installation, tmp_path: Path
+) -> None:
+    """By their characters: the first policy cannot be read, and that is not what the answer says."""
+
+    async def run() -> None:
+        async with scene_of(sqlite_installation, tmp_path) as scene:
+            policies = of_length(990_000, CHARACTERS_PER_POLICY.default)
+            policies[0]["condition"] = "this cannot be read"
+            response = await scene.sent(scene.attacker, "create_policies", {"policies": policies})
+            assert response.status_code == 429, response.text[:300]
+            assert "characters of policies: 0 of 200000 are in use" in response.json()["message"]
+            assert await scene.asked(scene.attacker, "list_policies") == {"policies": []}
+            assert await scene.asked(scene.somebody, "list_wallets") == {"wallets": []}
+
+    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
