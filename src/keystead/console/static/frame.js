@@ -45,10 +45,12 @@ export function Frame({ children }) {
       <nav aria-label="Console">
         ${link("activities", "Activities", "activity", waitingForMe.value)}
         ${link("policies", "Policies", "policy")}
+        ${link("overview", "Overview", "chart")}
         <div class="group">Records</div>
         ${RECORDS.map(([name, title, icon]) => link(name, title, icon))}
         <div class="group">More</div>
         ${link("actions", "All actions", "bolt")}
+        ${document.documentElement.dataset.mode === "dev" ? link("development", "Development", "tools") : null}
       </nav>
       <div class="account">
         <a class="who" href=${to(["users", userId])}><span class="avatar" aria-hidden="true">${[...userName][0]?.toUpperCase()}</span>

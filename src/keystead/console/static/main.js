@@ -12,6 +12,8 @@ import { logInByLink, logOut, resume, session } from "./session/session.js";
 const SCREENS = {
   activities: async () => (await import("./screens/activities.js")).ActivitiesScreen,
   policies: async () => (await import("./screens/policies.js")).PoliciesScreen,
+  overview: async () => (await import("./screens/overview.js")).OverviewScreen,
+  development: async () => (await import("./screens/development.js")).DevelopmentScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,
   wallets: async () => (await import("./screens/wallets.js")).WalletsScreen,
   "private-keys": async () => (await import("./screens/private_keys.js")).PrivateKeysScreen,

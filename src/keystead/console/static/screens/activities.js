@@ -64,7 +64,7 @@ function AllActivities() {
     ${list.isLoading && !list.activities.length ? html`<div class="loading" role="status">Loading…</div>`
       : found.length ? html`<${Table} caption="Activities" columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
       : html`<${Empty} title=${list.activities.length ? "Nothing found" : "No activities"}>
-          ${list.activities.length ? "None of the activities shown contains these words." : "Nothing of this kind has been asked for yet."}<//>`}
+          ${list.activities.length ? "None of the activities shown contains these words." : html`Nothing of this kind has been asked for yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
     ${list.hasMore ? html`<div class="more"><button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>
       ${list.isLoading ? "Loading…" : "Show older activities"}</button></div>` : null}
   </section>`;
