@@ -34,6 +34,7 @@ def test_the_coverage_page() -> None:
         "list_auth_proxy_configs",
         "list_policy_keywords",
         "list_policy_warnings",
+        "try_policy",
         "update_auth_proxy_config",
         "update_wallet_account_name",
     }

@@ -31,14 +31,20 @@ TRANSACTION = "02e40109018504a817c8008252089470997970c51812dc3a010c7d01b50e0d17d
 """Chain 1, 1 wei to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8."""
 
 
-def test_a_transaction_in_words(root: Caller) -> None:
+@pytest.fixture(scope="module")
+def signed_id(root: Caller) -> str:
+    """An activity that signed TRANSACTION."""
     address = _wallet(root, "described")["addresses"][0]
     signed = root.submitted(
         "sign_transaction",
         {"signWith": address, "unsignedTransaction": TRANSACTION, "type": "TRANSACTION_TYPE_ETHEREUM"},
     )
-    [described] = root.asked("describe_activities", activityIds=[signed["id"]])["activityDescriptions"]
-    assert described["activityId"] == signed["id"]
+    return str(signed["id"])
+
+
+def test_a_transaction_in_words(root: Caller, signed_id: str) -> None:
+    [described] = root.asked("describe_activities", activityIds=[signed_id])["activityDescriptions"]
+    assert described["activityId"] == signed_id
     assert described["recipient"] == "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
     assert described["amount"] == "1 wei"
     assert described["headline"].endswith("on Ethereum (chain 1)")
@@ -82,6 +88,33 @@ def test_a_policy_is_checked_and_not_saved(
     assert [(each["clause"], each["line"]) for each in answer["problems"]] == places
     assert warned <= {each["code"] for each in answer["warnings"]}
     assert root.asked("list_policies") == before
+
+
+TRIED: list[tuple[dict[str, Any], str, str]] = [
+    ({"condition": "eth.tx.value == 1"}, "OUTCOME_ALLOW", ""),
+    ({"condition": "eth.tx.value > 1"}, "OUTCOME_DENY_IMPLICIT", "condition"),
+    ({"condition": "eth.tx.value == 1", "effect": "EFFECT_DENY"}, "OUTCOME_DENY_EXPLICIT", ""),
+    ({"condition": "solana.tx.transfers.count() > 0"}, "OUTCOME_ERROR", "condition"),
+    ({"consensus": "approvers.count() >= 2"}, "OUTCOME_DENY_IMPLICIT", "consensus"),  # there is one user
+    ({"time": "time.now < Timestamp('2020-01-01T00:00:00Z')"}, "OUTCOME_TIME_INACTIVE", "time"),
+]
+
+
+@pytest.mark.parametrize(("policy", "outcome", "clause"), TRIED)
+def test_a_policy_is_tried_on_the_record(
+    policy: dict[str, Any], outcome: str, clause: str, root: Caller, signed_id: str
+) -> None:
+    before = root.asked("list_policies")
+    [tried] = root.asked("try_policy", activityIds=[signed_id], **{"effect": "EFFECT_ALLOW", **policy})[
+        "triedActivities"
+    ]
+    assert (tried["activityId"], tried["outcome"], tried["clause"]) == (signed_id, outcome, clause)
+    assert root.asked("list_policies") == before
+
+
+def test_a_policy_that_cannot_be_read_is_not_tried(root: Caller, signed_id: str) -> None:
+    refused = root.ask("try_policy", effect="EFFECT_ALLOW", condition="nothing == 1", activityIds=[signed_id])
+    assert refusal(refused)[0] == 400
 
 
 def test_keywords_of_every_clause(root: Caller) -> None:

@@ -793,6 +793,30 @@ class Operations(Calls):
             {},
         )
 
+    def try_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.TryPolicyResponse:
+        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        return self._query(
+            "try_policy",
+            shapes.TryPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+                "activityIds": activity_ids,
+            },
+        )
+
     def whoami(
         self,
         *,
@@ -3304,6 +3328,30 @@ class AsyncOperations(AsyncCalls):
             shapes.ListWalletsResponse,
             organization_id,
             {},
+        )
+
+    async def try_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.TryPolicyResponse:
+        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        return await self._query(
+            "try_policy",
+            shapes.TryPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+                "activityIds": activity_ids,
+            },
         )
 
     async def whoami(

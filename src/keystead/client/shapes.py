@@ -327,6 +327,8 @@ __all__ = [
     "TagType",
     "Timestamp",
     "TransactionType",
+    "TriedActivity",
+    "TryPolicyResponse",
     "UpdateAuthProxyConfigResult",
     "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
@@ -707,6 +709,21 @@ class ListWalletAccountsResponse(Wire, frozen=True):
 
 class ListWalletsResponse(Wire, frozen=True):
     wallets: tuple[Wallet, ...]
+
+
+class TriedActivity(Wire, frozen=True):
+    """`outcome`, `clause`, `reason`: as `get_policy_evaluations` has them of a policy."""
+
+    activity_id: str
+    outcome: str
+    clause: str | None = None
+    reason: str | None = None
+
+
+class TryPolicyResponse(Wire, frozen=True):
+    """In the order of the request, without those that would cost too much."""
+
+    tried_activities: tuple[TriedActivity, ...]
 
 
 class WhoamiResponse(Wire, frozen=True):

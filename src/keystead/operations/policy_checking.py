@@ -55,18 +55,7 @@ class CheckPolicyResponse(Wire, frozen=True):
 @query()
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
     """Whether a policy could be saved, and what its author may not mean. Nothing is saved."""
-    now = Timestamp.from_ms(reading.now_ms)
-    policy = Policy(
-        policy_id=_UNSAVED,
-        policy_name="this policy",
-        effect=request.effect,
-        created_at=now,
-        updated_at=now,
-        notes="",
-        consensus=request.consensus,
-        condition=request.condition,
-        time=request.time or None,
-    )
+    policy = unsaved_policy(reading, request)
     problems = []
     for source in sources_of(policy).given:
         try:
@@ -88,6 +77,22 @@ async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPo
             )
             for each in found
         ),
+    )
+
+
+def unsaved_policy(reading: Reading, request: CheckPolicyRequest) -> Policy:
+    """The record that the request's policy would be."""
+    now = Timestamp.from_ms(reading.now_ms)
+    return Policy(
+        policy_id=_UNSAVED,
+        policy_name="this policy",
+        effect=request.effect,
+        created_at=now,
+        updated_at=now,
+        notes="",
+        consensus=request.consensus,
+        condition=request.condition,
+        time=request.time or None,
     )
 
 

@@ -28,11 +28,27 @@ const cases = {
     await page.keyboard.press("Enter");
     await page.keyboard.type(" >= 2");
     await shows(page, "The server accepts it");
+    await press(page, "Try it");
+    await shows(page, "It applies to 0 activities of");
     await press(page, "Create policy");
     await shows(page, "Completed");
     const { policies } = await rootClient().getPolicies();
     const made = policies.find(({ policyName }) => policyName === "Small transfers");
     assert.deepEqual([made.condition, made.consensus, made.effect], ["eth.tx.value < 5", "approvers.count() >= 2", "EFFECT_ALLOW"]);
+  },
+
+  async a_policy_is_tried_on_the_record(page) {
+    await rootClient().createUserTag({ userTagName: "tried", userIds: [] });
+    await logIn(page);
+    await open(page, "#/policies/new");
+    await fill(page, "Condition", "activity.kind == 'CREATE_USER_TAG'");
+    await shows(page, "The server accepts it");
+    await press(page, "Deny", "label");
+    await settled(page);
+    await press(page, "Try it");
+    await shows(page, "It applies to 1 activity of");
+    await shows(page, "Create user tag 'tried'");
+    await inspect(page);
   },
 
   async a_policy_is_changed(page) {

@@ -30,6 +30,7 @@ async function contentOf(name) {
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
+    preserveSymlinks: true, // the comments name files below node_modules, wherever that folder is
     absWorkingDir: new URL("..", PACKAGES).pathname,
     write: false,
   });

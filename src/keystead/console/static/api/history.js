@@ -29,15 +29,16 @@ export function outcomeOf(status) {
 export const OUTCOMES = ["Completed", "Waiting", "Rejected", "Failed"];
 
 const SPANS = [60_000, 300_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000, 7 * 86_400_000];
-const BUCKETS_MAX = 30;
+const [BUCKETS_MIN, BUCKETS_MAX] = [16, 40];
 
 /** @param {any[]} activities newest first @returns {Bucket[]} oldest first, without gaps */
 export function buckets(activities) {
   if (!activities.length) return [];
   const [last, first] = [msOf(activities[0].createdAt), msOf(activities.at(-1).createdAt)];
   const span = SPANS.find((each) => (last - first) / each < BUCKETS_MAX) ?? 7 * 86_400_000;
-  const start = Math.floor(first / span) * span;
-  const made = Array.from({ length: Math.floor((last - start) / span) + 1 }, (_, index) => bucket(start + index * span, span));
+  const end = Math.floor(last / span) * span;
+  const start = Math.min(Math.floor(first / span) * span, end - (BUCKETS_MIN - 1) * span);
+  const made = Array.from({ length: (end - start) / span + 1 }, (_, index) => bucket(start + index * span, span));
   for (const activity of activities) {
     const { counts } = made[Math.floor((msOf(activity.createdAt) - start) / span)];
     const outcome = outcomeOf(activity.status);

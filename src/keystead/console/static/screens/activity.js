@@ -101,7 +101,7 @@ function Votes({ votes }) {
   const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
   return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
     <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
-      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected" : index === 0 ? "asked, which approves" : "approved"} ${credentialOf(vote)}</span></span>
+      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "asked for it, which approves it," : "approved it"} ${credentialOf(vote)}</span></span>
     <span class="muted small"><${Time} ms=${msOf(vote.createdAt)} /></span></li>`)}</ul><//>`;
 }
 

@@ -1,8 +1,8 @@
 // Pictures of what happened, from the newest activities, each with its numbers as a table.
-import { html } from "../vendor/preact.js";
+import { html, useEffect } from "../vendor/preact.js";
 import { OUTCOMES, buckets, newest, outcomeOf, tally } from "../api/history.js";
 import { waiting } from "../api/waiting.js";
-import { headlineOf } from "../api/descriptions.js";
+import { describe, headlineOf } from "../api/descriptions.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Table } from "../parts/table.js";
 import { Card, Empty, Heading, Time } from "../parts/texts.js";
@@ -25,6 +25,7 @@ function Pictures({ activities }) {
   const count = (/** @type {string} */ outcome) => outcomes.find(([each]) => each === outcome)?.[1] ?? 0;
   const signatures = activities.filter((activity) => activity.type.includes("_SIGN_") && outcomeOf(activity.status) === "Completed").length;
   const old = [...(waiting.value ?? [])].reverse();
+  useEffect(() => void describe(old.slice(0, 10)), [waiting.value]);
   return html`<p class="muted">${counted(activities.length, "activity", "activities")}, the oldest <${Time} ms=${oldest} />.</p>
     <dl class="figures">${[["Completed", count("Completed")], ["Signatures", signatures], ["Waiting", count("Waiting")], ["Rejected or failed", count("Rejected") + count("Failed")]]
       .map(([name, number]) => html`<div class="card"><dt>${name}</dt><dd>${number.toLocaleString("en")}</dd></div>`)}</dl>

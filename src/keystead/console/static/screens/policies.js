@@ -9,6 +9,7 @@ import { NewButton, SearchedTable } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
 import { counted, msOf, statusInWords } from "../words.js";
+import { PolicyTrial } from "./policy_trial.js";
 
 const CHECK_AFTER_MS = 250;
 const CLAUSES = /** @type {const} */ ([
@@ -113,6 +114,7 @@ function PolicyEditor({ policy, keywords }) {
       </div></form>
       <div class="stack">
         <${Card} title="Check"><${Checked} checked=${checked} /><//>
+        <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} isReadable=${checked.isKnown && !checked.problems.length} /><//>
         ${policy ? html`<${Card} title="Details"><${Facts} facts=${[
           ["Id", html`<${Copy} text=${policy.policyId} />`],
           ["Created", html`<${Time} ms=${msOf(policy.createdAt)} />`],
