@@ -12,12 +12,16 @@ from bench.cases import CASES
 from bench.cores import cores_here, machine, pinned
 from bench.failure import BenchFailure
 from bench.measuring import Pace
+from bench.people import PERSON_CASES
 from bench.processes import exit_on_sigterm
 from bench.report import HEADER, row, verdicts, write_json
 from bench.run import Plan, run
 from bench.yardstick import openssl_version
 
 ORGANIZATIONS = 100_000
+
+FEW_PEOPLE = 200
+"""Sub-organizations of people in a quick run."""
 
 CONTENTION = "contention"
 """What `--only` calls the measurement of several servers."""
@@ -58,8 +62,10 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
     return Plan(
         stores=asked.store or ["sqlite", "postgres"],
         cases=[CASES[name] for name in asked.only or CASES if name in CASES],
+        person_cases=[case for name, case in PERSON_CASES.items() if name in (asked.only or PERSON_CASES)],
         worker_counts=[1] if quick else [1, cores],
         organizations=0 if quick else asked.organizations,
+        people=FEW_PEOPLE if quick else asked.organizations or FEW_PEOPLE,
         contention=asked.only is None or CONTENTION in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
@@ -70,14 +76,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Keystead on this machine.")
     parser.add_argument("--quick", action="store_true", help="one worker, one organization, two short blocks each")
     parser.add_argument(
-        "--only", action="append", choices=[*CASES, CONTENTION], help="a case; may be given more than once"
+        "--only",
+        action="append",
+        choices=[*CASES, *PERSON_CASES, CONTENTION],
+        help="a case; may be given more than once",
     )
     parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")
     parser.add_argument(
         "--organizations",
         type=int,
         default=ORGANIZATIONS,
-        help="how many the second database has; 0: no second database",
+        help="how many the second database has, and how many people log in; 0: no second database, few people",
     )
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     parser.add_argument("--figures", type=Path, help="a folder for the figures as JSON and as plots (SVG)")

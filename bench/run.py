@@ -20,9 +20,10 @@ from bench.installation import Installation, new_installation
 from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
 from bench.moto import moto_signing
-from bench.organizations import Setup
+from bench.organizations import Setup, of_ten
+from bench.people import PersonCase, requests_of, write_people
 from bench.results import COMPARED_LEAST, Baseline, Result, StoreName
-from bench.server import running
+from bench.server import Server, running
 from bench.stamping import Stamping
 from tests.support.postgres import PostgresServer, running_postgres
 
@@ -32,12 +33,15 @@ FEW = 1_000
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. `organizations`: how many the second database has besides the first one; 0: no second
-    database. `pace_of_all` is for all cores. `contention`: whether several servers are measured over PostgreSQL."""
+    database. `people`: how many sub-organizations the database of `person_cases` has. `pace_of_all` is for all
+    cores. `contention`: whether several servers are measured over PostgreSQL."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
+    person_cases: Sequence[PersonCase]
     worker_counts: Sequence[int]
     organizations: int
+    people: int
     contention: bool
     pace: Pace
     pace_of_all: Pace
@@ -71,6 +75,9 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                         yield from _compared(plan, store, workers, case, among, len(tenants), places)
                 if many is not None and alone and LIST_WALLETS in plan.cases:
                     yield from _spread(plan, store, many, tenants, places)
+            if plan.person_cases:
+                databases.move({cores.load})
+                yield from _of_people(plan, store, databases, {cores.server})
             if store == "postgres" and plan.contention:
                 databases.move(cores.all)
                 of_several = databases.folder / "several"
@@ -173,6 +180,29 @@ def _spread(
                 asked=which,
                 figures=figures,
             )
+
+
+def _of_people(plan: Plan, store: StoreName, databases: _Databases, places: Set[int]) -> Iterator[Result]:
+    """Each case of one of very many sub-organizations, drawn at random for each request."""
+    installation = new_installation(databases.new(), databases.folder / "people", places, [of_ten])
+    parent_id = installation.organizations[of_ten].id
+    people = write_people(installation, parent_id, plan.people)
+    chance = random.Random(2)
+    for case in plan.person_cases:
+        with running(installation.settings, installation.folder, places) as server:
+
+            def make(count: int, case: PersonCase = case, server: Server = server) -> list[bytes]:
+                return requests_of(case, chance.choices(people, k=count), parent_id, server.base_url)
+
+            (figures,) = measure([Subject(make, [server])], places, plan.pace)
+        yield Result(
+            case=case.name,
+            store=store,
+            workers=1,
+            organizations=1 + len(people),
+            asked=f"of all {len(people):,}",
+            figures=figures,
+        )
 
 
 class _Databases:

@@ -35,13 +35,13 @@ class Stamping:
         return [self._one(self._client(organization_id, key)) for organization_id, key in tenants]
 
     def _one(self, client: Client) -> bytes:
-        return _on_the_wire(client.prepare(self._case.path, self._case.fields(self._organization)))
+        return on_the_wire(client.prepare(self._case.path, self._case.fields(self._organization)))
 
     def _client(self, organization_id: str, key: ApiKeyPair) -> Client:
         return Client(self._base_url, key.public_key, key.private_key, organization_id, http_client=self._http)
 
 
-def _on_the_wire(prepared: Prepared) -> bytes:
+def on_the_wire(prepared: Prepared) -> bytes:
     """The bytes that httpx would send."""
     url = httpx.URL(prepared.url)
     headers = {"Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", **prepared.headers}

@@ -5,13 +5,19 @@ import { build } from "esbuild";
 import { installationKey, verificationKeyOf } from "./installation-key.mjs";
 
 const { KEYSTEAD_BASE_URL: apiBaseUrl = "http://localhost:8080", KEYSTEAD_AUTH_PROXY_ID, PORT = "3000" } = process.env;
-if (!KEYSTEAD_AUTH_PROXY_ID) throw new Error("set KEYSTEAD_AUTH_PROXY_ID");
+const fail = (why) => {
+  console.error(why);
+  process.exit(1);
+};
+if (!KEYSTEAD_AUTH_PROXY_ID) fail("set KEYSTEAD_AUTH_PROXY_ID to the id that the server prints beside \"auth proxy\"");
 
 const authProxyUrl = `${apiBaseUrl}/auth-proxy`;
 const headers = { "X-Auth-Proxy-Config-ID": KEYSTEAD_AUTH_PROXY_ID };
-const asked = await fetch(`${authProxyUrl}/v1/wallet_kit_config`, { method: "POST", headers, body: "{}" });
+const asked = await fetch(`${authProxyUrl}/v1/wallet_kit_config`, { method: "POST", headers, body: "{}" }).catch(() =>
+  fail(`${apiBaseUrl} does not answer: start the server with \`make run\`, or set KEYSTEAD_BASE_URL to its address`),
+);
 const { organizationId, message } = await asked.json();
-if (!asked.ok) throw new Error(message);
+if (!asked.ok) fail(message);
 
 const { outputFiles } = await build({
   entryPoints: [new URL("app.js", import.meta.url).pathname],

@@ -86,6 +86,22 @@ const cases = {
     });
     assert.deepEqual(seen, { asked: ["ACTIVITY_TYPE_STAMP_LOGIN", false], wallets: [] });
   },
+
+  async a_login_by_passkey_asks_for_a_code_before_it_gives_a_session(page) {
+    await underPolicy(page, "activity.resource == 'AUTH'", [code, passkey]);
+    const seen = await page.evaluate(async () => {
+      await client.logout();
+      window.proof = "code";
+      const { message } = await errorOf(client.loginWithPasskey());
+      const publicKey = await client.createApiKeyPair();
+      const { session } = await client.httpClient.stampLogin({ publicKey }, "passkey");
+      await client.storeSession({ sessionToken: session });
+      return { message, asked, wallets: await client.fetchWallets() };
+    });
+    assert.match(seen.message, /No active session/); // it asks for the login's state with the key of a session
+    assert.deepEqual(seen.asked, ["ACTIVITY_TYPE_STAMP_LOGIN", false]);
+    assert.deepEqual(seen.wallets, []);
+  },
 };
 
 await run(cases);

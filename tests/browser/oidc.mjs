@@ -1,8 +1,9 @@
 // People who sign up and log in at an OpenID Connect provider, through @turnkey/core.
 import assert from "node:assert/strict";
 import { run } from "./cases.mjs";
-import { CLIENT_ID, logInAs, startIssuer } from "./issuer.mjs";
+import { page as pageClient, startProvider } from "./oidc_provider.mjs";
 
+const CLIENT_ID = "the-page";
 const { KEYSTEAD_ISSUER: issuer, KEYSTEAD_ISSUER_KEY } = process.env;
 
 /** From the page to the provider and back, with a token whose nonce binds it to a new key of the page. */
@@ -13,9 +14,9 @@ async function logIn(page, name) {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(publicKey));
     return { publicKey, nonce: Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") };
   });
-  const asked = { client_id: CLIENT_ID, response_type: "id_token", scope: "openid", redirect_uri: back, nonce, prompt: "login" };
-  await page.goto(`${issuer}/auth?${new URLSearchParams(asked)}`);
-  await logInAs(page, name);
+  const asked = { client_id: CLIENT_ID, response_type: "id_token", scope: "openid", redirect_uri: back, nonce };
+  await page.goto(`${issuer}/auth?${new URLSearchParams({ ...asked, prompt: "login", login_hint: name })}`);
+  await page.waitForFunction("window.connect"); // people have come back
   return page.evaluate(async (publicKey) => {
     const client = await connect();
     const oidcToken = new URLSearchParams(location.hash.slice(1)).get("id_token");
@@ -31,7 +32,8 @@ async function logIn(page, name) {
 
 const cases = {
   async a_provider_signs_people_up_and_logs_them_in(page) {
-    const close = await startIssuer(issuer, JSON.parse(KEYSTEAD_ISSUER_KEY), page.url());
+    const key = JSON.parse(KEYSTEAD_ISSUER_KEY);
+    const close = await startProvider(issuer, key, page.url(), [pageClient(CLIENT_ID)]);
     try {
       const signedUp = await logIn(page, "alice");
       const loggedIn = await logIn(page, "alice");

@@ -9,6 +9,7 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.api.records import Policy, PolicyOutcome
+from keystead.policies.authorize import Rule, Verdict
 from tests.describe.test_signing import TO, ethereum
 from tests.support.terminal import FakeServer, Terminal, activity, evaluation, policy, refused, user, vote
 
@@ -58,6 +59,15 @@ def test_vote_by_vote(asked: FakeServer, terminal: Terminal) -> None:
         "approved by Ben, 2026-09-01 00:00:10Z",
         "  allow: a policy allows ('Two operators')",
         "  > Two operators  ALLOW  ALLOW  applies: every clause is true",
+    ]
+
+
+def test_a_session_profile_that_does_not_cover_it(asked: FakeServer, terminal: Terminal) -> None:
+    denied = evaluation("Ana", Verdict.DENY_EXPLICIT.value, Rule.SESSION_SCOPE.value)
+    assert explained(asked, terminal, denied)[2:] == [
+        "submitted by Ana, 2026-09-01 00:00:10Z",
+        "  deny: the session's profile does not cover it",
+        "  no policy was evaluated",
     ]
 
 

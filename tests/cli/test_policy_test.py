@@ -60,6 +60,20 @@ def test_one_does_not(file: Path, terminal: Terminal) -> None:
     ]
 
 
+def test_a_session_profile_that_does_not_cover_it(file: Path, terminal: Terminal) -> None:
+    scoped = ALLOWED + "scope = \"activity.resource == 'POLICY'\"\n"
+    file.write_text(POLICIES + USERS + scoped + scoped.replace('"allow"', '"deny"').replace("makes one", "may not"))
+    printed = terminal.run("policy", "test", str(file))
+    assert printed.code == 1
+    assert printed.out.splitlines() == [
+        "✗ Ana makes one → deny: the session's profile does not cover it; expected allow",
+        "    no policy was evaluated",
+        "✓ Ana may not → deny: the session's profile does not cover it",
+        "",
+        "1 of 2 cases hold",
+    ]
+
+
 def test_the_wrong_policy_decides(file: Path, terminal: Terminal) -> None:
     other = '[[policies]]\npolicyName = "Nobody"\neffect = "EFFECT_ALLOW"\nconsensus = "false"\n'
     file.write_text(other + POLICIES + USERS + ALLOWED + 'by = "Nobody"\n')

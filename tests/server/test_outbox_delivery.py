@@ -17,11 +17,12 @@ from typing import Any
 from aiosmtpd.controller import Controller
 
 from keystead.delivery.outbox import LEASE_MS
-from tests.conftest import StartServer
+from tests.conftest import MakeDatabase, StartServer
 from tests.support.callers import Caller
+from tests.support.codes import outbox_of
 from tests.support.example_codes import an_address, code_params
 from tests.support.moved_clock import MovedClock
-from tests.support.servers import Installation, running
+from tests.support.servers import Installation, bootstrap_installation, running
 
 WAIT_S = 40.0
 
@@ -145,3 +146,22 @@ def test_a_message_of_a_killed_process_is_sent_by_another_when_its_lease_is_over
 
 def recipients(mailbox: Mailbox) -> list[str]:
     return [str(message_from_bytes(one, policy=default)["To"]) for one in mailbox.taken]
+
+
+def test_a_development_server_keeps_messages_over_restarts_and_for_every_process(
+    make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    installation = bootstrap_installation(make_database(), mode="dev")
+    address = an_address()
+    with running(installation, tmp_path / "first") as server:
+        server.caller.result("init_otp", code_params(address))
+        code = outbox_of(server).code(address)
+    values = installation.database.values()
+    assert not any(code.encode() in value for value in values), "its text is sealed"
+    with running(installation, tmp_path / "second") as second, running(installation, tmp_path / "third") as third:
+        for server in (second, third):
+            assert outbox_of(server).code(address) == code
+        second.caller.result("init_otp", code_params(address))
+        newest = outbox_of(third).code(address, count=2)
+        assert [one.secret for one in outbox_of(second).messages(address)] == [code, newest]
+    installation.database.close()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.delivery.hook import HookSender
-from keystead.delivery.kept import KeptMessages
+from keystead.delivery.kept import KeepingSender
 from keystead.delivery.smtp import SmtpSender
 from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
@@ -29,7 +29,9 @@ CASES = [
     Case("a mail server sends e-mails alone", SMTP, {"email": SmtpSender}),
     Case("a hook takes both", HOOK, {"email": HookSender, "sms": HookSender}),
     Case("a mail server beside a hook", {**SMTP, **HOOK}, {"email": SmtpSender, "sms": HookSender}),
-    Case("a development server keeps both", {"mode": "dev", **SMTP}, {"email": KeptMessages, "sms": KeptMessages}),
+    Case(
+        "a development server keeps both", {"mode": "dev", **SMTP}, {"email": KeepingSender, "sms": KeepingSender}
+    ),
 ]
 
 

@@ -45,6 +45,11 @@ def read_target(text: str, field: str) -> bytes:
     return point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
+def compressed(point: bytes) -> bytes:
+    """The 33 bytes of a P-256 point that is given as 65 bytes."""
+    return bytes([2 + point[-1] % 2]) + point[1:33]
+
+
 def read_message(text: str, field: str) -> tuple[bytes, bytes]:
     """The encapsulated key (65 bytes, not yet checked to be a point) and the ciphertext of a client's message.
 

@@ -8,14 +8,10 @@ from typing import Annotated
 import typer
 
 from keystead.api.enums import ApiKeyCurve
+from keystead.cli.groups import group
 from keystead.stamps.signing import generate_api_key
 
-app = typer.Typer(help="Key pairs that stamp requests.", no_args_is_help=True)
-
-
-@app.callback()
-def api_key() -> None:
-    """Key pairs that stamp requests."""
+app = group("Make key pairs that stamp requests.")
 
 
 @app.command("generate")

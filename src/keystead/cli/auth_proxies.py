@@ -12,6 +12,7 @@ import typer
 from keystead.api.enums import ActivityStatus, AuthMethod
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
+from keystead.cli.groups import group
 from keystead.cli.requests import calling, formatted
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import printable, status
@@ -20,12 +21,7 @@ from keystead.client.client import Client
 BASE_PATH = "/auth-proxy"
 """Below the server's address: what clients call `authProxyUrl`."""
 
-app = typer.Typer(
-    help="What browsers may do that hold no key: sign up and log in.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = group("Say what browsers may do that hold no key: sign up and log in.")
 
 Origins = Annotated[
     list[str] | None,
@@ -45,12 +41,14 @@ Clients = Annotated[
     list[str] | None,
     typer.Option("--oauth-client", help="PROVIDER=CLIENT_ID, such as google=123.apps.example. Repeatable."),
 ]
+Linked = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link-google",
+        help="Client id of Google with which people whose Gmail address is verified here may log in. Repeatable.",
+    ),
+]
 Redirect = Annotated[str, typer.Option("--redirect-url", help="Where OAuth providers send people back to.")]
-
-
-@app.callback()
-def auth_proxy() -> None:
-    """What browsers may do that hold no key: sign up and log in."""
 
 
 @app.command("create")
@@ -62,12 +60,13 @@ def create(
     code_length: CodeLength = 0,
     letters: CodeForm = None,
     oauth_client: Clients = None,
+    link_google: Linked = None,
     redirect_url: Redirect = "",
     credentials: CredentialsFile = None,
 ) -> None:
     """Make an authentication proxy and print its id and base address."""
     parameters = _parameters(
-        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
     with calling(credentials) as client:
         config_id = _result(client, "enable_auth_proxy", {})["userId"]
@@ -83,7 +82,7 @@ def create(
 
 @app.command("update")
 def update(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")],
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
     origin: Origins = None,
     method: Methods = None,
     app_name: Name = "",
@@ -91,12 +90,13 @@ def update(
     code_length: CodeLength = 0,
     letters: CodeForm = None,
     oauth_client: Clients = None,
+    link_google: Linked = None,
     redirect_url: Redirect = "",
     credentials: CredentialsFile = None,
 ) -> None:
     """Change an authentication proxy. What is not given stays; a list replaces the list that was there."""
     parameters = _parameters(
-        origin, method, app_name, session_seconds, code_length, letters, oauth_client, redirect_url
+        origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
     if not parameters:
         raise typer.BadParameter("nothing to change: give an option")
@@ -123,7 +123,8 @@ def list_proxies(credentials: CredentialsFile = None, as_json: AsJson = False) -
 
 @app.command("delete")
 def delete(
-    config_id: Annotated[str, typer.Argument(help="Id of the configuration.")], credentials: CredentialsFile = None
+    config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
+    credentials: CredentialsFile = None,
 ) -> None:
     """End an authentication proxy, with its user and its policy."""
     with calling(credentials) as client:
@@ -139,6 +140,7 @@ def _parameters(
     code_length: int,
     letters: bool | None,
     oauth_clients: list[str] | None,
+    linked_clients: list[str] | None,
     redirect_url: str,
 ) -> dict[str, Any]:
     """The parameters of update_auth_proxy_config that these options ask for."""
@@ -158,6 +160,7 @@ def _parameters(
         "sessionExpirationSeconds": session_seconds or None,
         "otpLength": code_length or None,
         "otpAlphanumeric": letters,
+        "socialLinkingClientIds": linked_clients,
         "walletKitSettings": kit or None,
     }
     return {name: value for name, value in given.items() if value is not None}

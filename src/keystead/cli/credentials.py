@@ -12,6 +12,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec.structs import replace
 
 from keystead.cli.failure import Failure
 from keystead.client.credentials import ENVIRONMENT, Credentials, credentials_in, environment_credentials
@@ -55,10 +56,11 @@ def read_credentials(path: Path) -> Credentials:
 
 def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
     """The given file, else the variables if any is set, else the file that a variable names, else the default
-    one."""
+    one. Of the variables the base URL may be set alone: then it replaces the one of the file."""
     if given is not None:
         return read_credentials(given)
-    if any(environment.get(variable) for variable in ENVIRONMENT.values()):
+    base_url = environment.get(ENVIRONMENT["base_url"])
+    if any(environment.get(variable) for name, variable in ENVIRONMENT.items() if name != "base_url"):
         try:
             return environment_credentials(environment)
         except UsageError as refused:
@@ -69,4 +71,5 @@ def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Cr
             f"no credentials: give --credentials FILE, set {', '.join(ENVIRONMENT.values())}, "
             f"or run in a folder with {DEFAULT_FILE} (keystead dev makes one)"
         )
-    return read_credentials(Path(named) if named else DEFAULT_FILE)
+    credentials = read_credentials(Path(named) if named else DEFAULT_FILE)
+    return replace(credentials, base_url=base_url) if base_url else credentials

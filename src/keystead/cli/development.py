@@ -32,7 +32,7 @@ LOOPBACK = ("127.0.0.1", "::1")
 
 def dev(
     host: Annotated[str, typer.Option(help="Address to listen on; both loopback addresses where not given.")] = "",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 chooses a free one.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8080,
     data: Annotated[Path, typer.Option(help="Folder that holds everything.")] = DEFAULT,
     seed: Annotated[
         str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")

@@ -28,6 +28,9 @@ from keystead.storage.schema import migrate
 
 DEFAULT = Path(".keystead")
 
+_MESSAGES_KEPT_S = 24 * 3_600
+"""`keystead outbox` shows the messages of a day."""
+
 
 class DevelopmentFolder:
     """Used as a context manager it is locked: one development server at a time uses a folder."""
@@ -67,6 +70,7 @@ class DevelopmentFolder:
             master_key_file=str(self._master_key),
             oidc_keys_file=oidc_keys_file,
             oidc_issuers=oidc_issuers,
+            messages_kept_s=_MESSAGES_KEPT_S,
             log_requests=log_requests,
         )
 

@@ -13,19 +13,13 @@ import typer
 from keystead.api.rendering import encode
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
+from keystead.cli.groups import group
 from keystead.cli.master_keys import new_master, rotate
 from keystead.pipeline.ports import Signer
 from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
 
-app = typer.Typer(help="The keys of the installation itself.", no_args_is_help=True)
-
-
-@app.callback()
-def keys() -> None:
-    """The keys of the installation itself."""
-
-
+app = group("Show and change the keys of the installation itself.")
 app.command("new-master")(new_master)
 app.command("rotate-master")(rotate)
 

@@ -1,52 +1,68 @@
 """The command `keystead`: its commands, and how a failure reads (one line on standard error, exit code 1).
 
-Here: the list of commands, each imported only when it is asked for: a server is not loaded to list wallets.
-Not here: what each does, one module a subject.
+Here: the list of commands, each imported only when it is called: help and completion load none of them, and a
+server is not loaded to list wallets. Not here: what each does, one module a subject.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.core import TyperCommand, TyperGroup
 
+from keystead.cli.completion import COMPLETE_VARIABLE
 from keystead.cli.failure import Failure
 
-COMMANDS = {
-    "dev": "development:dev",
-    "init": "installation:init",
-    "migrate": "migrating:migrate_database",
-    "serve": "serving:serve",
-    "request": "requests:request",
-    "wallets": "tables:wallets",
-    "users": "tables:users",
-    "activities": "activities:activities",
-    "show": "showing:show",
-    "interfaces": "tables:interfaces",
-    "outbox": "outbox:outbox",
-    "approve": "votes:approve",
-    "reject": "votes:reject",
-    "policy": "policies:app",
-    "api-key": "api_keys:app",
-    "auth-proxy": "auth_proxies:app",
-    "keys": "keys:app",
+
+class Command(NamedTuple):
+    """Where a command is, as module:function or module:group of this package; and its line in the help of
+    `keystead`, with which its own help begins."""
+
+    place: str
+    help: str
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "dev": Command("development:dev", "Run a development server."),
+    "init": Command("installation:init", "Migrate the database, and make the first organization."),
+    "migrate": Command("migrating:migrate_database", "Bring the tables of a database to this version."),
+    "serve": Command("serving:serve", "Serve an installation that `init` made."),
+    "request": Command("requests:request", "Stamp a request and send it."),
+    "wallets": Command("tables:wallets", "List the wallets."),
+    "users": Command("tables:users", "List the users."),
+    "interfaces": Command("tables:interfaces", "List the contract interfaces."),
+    "activities": Command("activities:activities", "List the newest activities: who, what, to whom, how much."),
+    "show": Command("showing:show", "Say what an activity asks."),
+    "approve": Command("votes:approve", "Approve an activity that waits, after showing it."),
+    "reject": Command("votes:reject", "Reject an activity that waits, after showing it."),
+    "policy": Command("policies:app", "List, compare, apply, test and explain policies."),
+    "outbox": Command("outbox:outbox", "Show the e-mails and SMS that `keystead dev` has kept."),
+    "api-key": Command("api_keys:app", "Make key pairs that stamp requests."),
+    "auth-proxy": Command("auth_proxies:app", "Say what browsers may do that hold no key."),
+    "keys": Command("keys:app", "Show and change the keys of the installation itself."),
+    "completion": Command("completion:completion", "Print the completion of a shell."),
 }
-"""Where each command is: module of this package, and function or group in it."""
 
 
 class _Commands(TyperGroup):
-    """Imports a command's module when the command is named or help lists it."""
+    """Imports the module of a command when the command is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the base class passes it
-        return list(COMMANDS)
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()}
+        self._is_listing = False
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the base class passes it
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if self._is_listing or cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = COMMANDS[cmd_name].place.partition(":")
         found = getattr(import_module(f"keystead.cli.{module}"), name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
@@ -54,29 +70,62 @@ class _Commands(TyperGroup):
         alone.command(cmd_name)(found)
         return typer.main.get_command(alone)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with self._listing():
+            super().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        with self._listing():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        """While commands are listed, their names and lines of help suffice."""
+        self._is_listing = True
+        try:
+            yield
+        finally:
+            self._is_listing = False
+
 
 app = typer.Typer(
     name="keystead",
     cls=_Commands,
-    help="Organizations, users, wallets and contract interfaces behind a signed HTTP API.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from keystead.cli.versions import version_line
+
+        print(version_line())
+        raise typer.Exit
 
 
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when a command fails.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
-    """Organizations, users, wallets and contract interfaces behind a signed HTTP API."""
+    """Keep keys and wallets behind Turnkey's public HTTP API, on your own machines.
+
+    `keystead dev` starts a server to try it on; `keystead COMMAND -h` explains a command.
+    """
     if debug:
         Failure.show_traceback = True
 
 
 def main() -> None:
     """Run the command line. Exit code 0, 1 for a failure, 2 for wrong usage."""
+    if COMPLETE_VARIABLE in os.environ:
+        completion_init()
     try:
         app()
     except Exception as failure:  # noqa: BLE001 - the user gets one line, and a traceback with --debug only

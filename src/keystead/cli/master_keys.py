@@ -25,7 +25,9 @@ from keystead.storage.open import open_store
 
 
 def new_master(
-    place: Annotated[str, typer.Argument(help="A file, made readable by its owner only; or a PKCS#11 URI.")],
+    place: Annotated[
+        str, typer.Argument(metavar="PLACE", help="A file, made readable by its owner only; or a PKCS#11 URI.")
+    ],
 ) -> None:
     """Create a master key, in a file or in a token."""
     keep_memory_private()
@@ -44,8 +46,8 @@ def rotate(
     """Seal everything again under a new master key, while servers with both keys run.
 
     Restart every server with both keys first. Can be stopped and run again.
-    keep_memory_private()
     """
+    keep_memory_private()
     pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
     try:
         old, new = (open_master_key(parse_source(place, pin)) for place in (master_key_file, new_master_key_file))

@@ -27,6 +27,7 @@ from keystead.cli.explaining import (
     policy_lines,
 )
 from keystead.cli.failure import Failure
+from keystead.cli.groups import group
 from keystead.cli.policy_changes import apply, diff, list_policies
 from keystead.cli.policy_warnings import MALFORMED, lint, print_warnings
 from keystead.cli.request_values import value_lines, values_compared
@@ -49,18 +50,7 @@ from keystead.policies.testing.organization import (
 )
 from keystead.policies.testing.schema import MalformedTable
 
-app = typer.Typer(
-    help="Policies: list, compare, apply, test, and why they decide as they do.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
-
-
-@app.callback()
-def policy() -> None:
-    """Policies: list, compare, apply, test, and why they decide as they do."""
-
+app = group("List, compare, apply, test and explain policies.")
 
 app.command("list")(list_policies)
 app.command("diff")(diff)
@@ -70,7 +60,9 @@ app.command("lint")(lint)
 
 @app.command("explain")
 def explain(
-    activity_id: Annotated[str, typer.Argument(help="Of an activity, or of a submission that was denied.")],
+    activity_id: Annotated[
+        str, typer.Argument(metavar="ACTIVITY_ID", help="Of an activity, or of a submission that was denied.")
+    ],
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:

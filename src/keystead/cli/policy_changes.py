@@ -39,7 +39,7 @@ AT_ONCE = 100
 
 Places = Annotated[
     list[Path],
-    typer.Argument(metavar="PATH...", exists=True, help="Files or folders of policies, in TOML or JSON."),
+    typer.Argument(metavar="PATH", exists=True, help="Files or folders of policies, in TOML or JSON."),
 ]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Also delete the policies of the organization that are in no file.")

@@ -36,7 +36,7 @@ def print_warnings(warnings: Iterable[PolicyWarning]) -> None:
 def lint(
     places: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", exists=True, help="Files or folders of policies, in TOML or JSON."),
+        typer.Argument(metavar="PATH", exists=True, help="Files or folders of policies, in TOML or JSON."),
     ] = None,
     credentials: CredentialsFile = None,
     as_json: AsJson = False,

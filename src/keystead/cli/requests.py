@@ -12,11 +12,13 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from keystead.api.public_schema import PUBLIC_SCHEMA
+from keystead.api.spelling import did_you_mean
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
-from keystead.client.errors import KeysteadError, PermissionDenied
-from keystead.client.requests import Prepared
+from keystead.client.errors import KeysteadError, PermissionDenied, UsageError
+from keystead.client.requests import Prepared, short_path
 
 
 @contextmanager
@@ -37,8 +39,12 @@ def calling(credentials: Path | None) -> Iterator[Client]:
 
 
 def request(
-    path: Annotated[str, typer.Argument(help="Such as query/list_wallets or submit/create_wallet.")],
-    body: Annotated[str, typer.Argument(help="JSON: a query's fields, or a submission's parameters.")] = "{}",
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Such as query/list_wallets or submit/create_wallet.")
+    ],
+    body: Annotated[
+        str, typer.Argument(metavar="BODY", help="JSON: a query's fields, or a submission's parameters.")
+    ] = "{}",
     credentials: CredentialsFile = None,
     curl: Annotated[bool, typer.Option("--curl", help="Print a curl line instead of sending.")] = False,
 ) -> None:
@@ -47,12 +53,25 @@ def request(
     organizationId is filled in; for a submission also type and timestampMs, and a body without `parameters` is
     taken for them.
     """
+    fields = _fields(path, body)
+    if "type" not in fields:
+        _require_known(path)
     with calling(credentials) as client:
-        fields = _fields(path, body)
         if curl:
             print(curl_line(client.prepare(path, fields)))
         else:
             print(formatted(client.request(path, fields)))
+
+
+def _require_known(path: str) -> None:
+    """Raise BadParameter for an operation that neither the client nor the public schema knows."""
+    try:
+        short = short_path(path)
+    except UsageError as refused:
+        raise typer.BadParameter(str(refused), param_hint="PATH") from None
+    known = [each for operations in PUBLIC_SCHEMA.operations.values() for each in operations]
+    if not hasattr(Client, short.partition("/")[2]) and short not in known:
+        raise typer.BadParameter(f"unknown operation {short}{did_you_mean(short, known)}", param_hint="PATH")
 
 
 def _fields(path: str, body: str) -> dict[str, Any]:

@@ -28,8 +28,8 @@ def serve(
         str, typer.Option(help="A second master key while keys change: it opens what it sealed, and seals nothing.")
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
-    port: Annotated[int | None, typer.Option(help="Port to listen on. [default: 8080]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that serve. [default: 1]")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on. [default: 8080]")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
 ) -> None:
     """Serve an installation that `init` made. Every setting is also a variable KEYSTEAD_…."""

@@ -47,7 +47,8 @@ class Outbox:
     """Sends from one process.
 
     `open_message` opens the text, which is sealed in the database. `kept_ms`: how long an e-mail's events stay on
-    record. `default_sender`: the sender of e-mails whose caller named none.
+    record. `keeps_text`: the texts stay sealed in the database, for a development server. `default_sender`: the
+    sender of e-mails whose caller named none.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Outbox:
         new_id: Callable[[], str],
         random_fraction: Callable[[], float],
         kept_ms: int,
+        keeps_text: bool = False,
         default_sender: str = "",
     ) -> None:
         self._store = store
@@ -68,6 +70,7 @@ class Outbox:
         self._now_ms = now_ms
         self._new_id = new_id
         self._kept_ms = kept_ms
+        self._keeps_text = keeps_text
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
@@ -118,7 +121,8 @@ class Outbox:
                 expires_at_ms=at_ms + self._kept_ms,
                 detail=detail,
             )
-        await self._store.record_attempt(waiting.after_attempt(result, again_ms), event)
+        after = waiting.after_attempt(result, again_ms, keeps_text=self._keeps_text)
+        await self._store.record_attempt(after, event)
 
     async def _send(self, waiting: OutgoingMessage) -> str:
         sender = self._senders.get(waiting.channel)

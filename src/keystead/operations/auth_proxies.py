@@ -33,6 +33,7 @@ PROXIED_KINDS = (
     "OTP_LOGIN",
     "OAUTH_LOGIN",
     "OAUTH2_AUTHENTICATE",
+    "CREATE_OAUTH_PROVIDERS",
     "CREATE_SUB_ORGANIZATION",
 )
 """What a proxy's endpoints submit, and all that its policy allows."""

@@ -11,8 +11,10 @@ import msgspec
 from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
 from keystead.api.records import Wire
+from keystead.operations.google_linking import linkable_organization
 from keystead.organizations.contacts import without_separators
 from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
+from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.lookups import LookupKind, identity_looked_up
@@ -21,9 +23,6 @@ from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 from keystead.pipeline.suborganization_lookup import suborganization_with
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
-
-GOOGLE = "https://accounts.google.com"
-"""The issuer whose verified e-mail addresses find accounts."""
 
 _CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
 
@@ -65,7 +64,11 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         Raises InvalidRequest, and Unauthenticated for a contact that is not proven and for more than one.
         """
         kind, value = await self._looked_up(request)
-        return await suborganization_with(self.store, self.organization.id, kind, value)
+        found = await suborganization_with(self.store, self.organization.id, kind, value)
+        if found is None and request.filter_type == "OIDC_TOKEN":
+            proven = await self.identities.proven(request.filter_value, "filterValue")
+            return await linkable_organization(self.store, self.organization.id, self.settings, proven)
+        return found
 
     async def _looked_up(self, request: GetAccountRequest) -> tuple[LookupKind, str]:
         """The kind of the look-up, and the value."""

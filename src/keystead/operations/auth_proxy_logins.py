@@ -20,6 +20,7 @@ from keystead.operations.auth_proxy_accounts import (
     check_audience,
 )
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
+from keystead.operations.google_linking import link_google
 from keystead.operations.verified_contacts import ClientSignature
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 
@@ -180,7 +181,9 @@ class OauthLoginRequest(RequestStruct, frozen=True):
 
 async def oauth_login(call: ProxyCall, request: OauthLoginRequest) -> SessionResponse:
     check_oauth_allowed(call.settings)
-    check_audience(await call.identities.proven(request.oidc_token, "oidcToken"), call.settings, "oidcToken")
+    proven = await call.identities.proven(request.oidc_token, "oidcToken")
+    check_audience(proven, call.settings, "oidcToken")
+    await link_google(call, proven, request.oidc_token)
     parameters = given(
         oidcToken=request.oidc_token,
         publicKey=request.public_key,

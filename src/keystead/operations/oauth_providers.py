@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import (
     OauthProviderParams,
@@ -15,7 +16,7 @@ from keystead.api.parameters import (
     RequestStruct,
     upgraded_oauth_provider,
 )
-from keystead.api.records import OauthProvider, Timestamp, Wire
+from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
 from keystead.organizations.credentials import (
@@ -24,9 +25,11 @@ from keystead.organizations.credentials import (
     tokens_of,
     with_oauth_providers,
 )
+from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named, users_asked_for
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -62,25 +65,60 @@ def _tokens(intent: CreateOauthProvidersIntentV2) -> dict[str, str]:
     return tokens_of(intent.oauth_providers, _FIELD)
 
 
+async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) -> frozenset[str]:
+    """Those of the organization, or of its parent."""
+    parent_id = source.organization.profile.parent_id
+    parent = source.organization if parent_id is None else await source.store.organization(parent_id)
+    return frozenset() if parent is None else client_ids_of(parent)
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     owner=_owner,
     oidc_tokens=_tokens,
+    load_context=_client_ids,
+    context_is_own=False,
+    by_parent=True,
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
 def create_oauth_providers(
-    execution: Execution, intent: CreateOauthProvidersIntentV2
+    execution: ExecutionWith[frozenset[str]], intent: CreateOauthProvidersIntentV2
 ) -> Outcome[CreateOauthProvidersResultV2]:
-    """Attach identities of OpenID Connect issuers to a user."""
+    """Attach identities of OpenID Connect issuers to a user.
+
+    Google's verify the user's e-mail address. A user of the parent attaches no others.
+    """
     user = user_named(execution.organization, intent.user_id)
+    is_by_parent = execution.submitter_id not in execution.organization.users
+    if is_by_parent:
+        _check_by_parent(execution, intent, user)
     now = Timestamp.from_ms(execution.now_ms)
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
     held = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return Outcome(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
-        changes=(Put(replace(user, oauth_providers=held, updated_at=now)),),
+        changes=(
+            Put(replace(user, oauth_providers=held, updated_at=now)),
+            *google_email_verified(
+                execution.organization,
+                user,
+                execution.identities.values(),
+                None if is_by_parent else execution.context,
+            ),
+        ),
     )
+
+
+def _check_by_parent(execution: Execution, intent: CreateOauthProvidersIntentV2, user: User) -> None:
+    """Raise PermissionDenied unless each identity is of Google, with the e-mail address that the user has."""
+    proven = execution.identities.values()
+    has_claims = any(params.oidc_token is None for params in intent.oauth_providers)
+    if has_claims or not all(proves_email_of(identity, user) for identity in proven):
+        raise PermissionDenied(
+            f"field `{_FIELD}`: a user of the parent attaches identities of Google only, by tokens whose verified "
+            "e-mail address is the user's"
+        )
 
 
 class DeleteOauthProvidersIntent(RequestStruct, frozen=True):

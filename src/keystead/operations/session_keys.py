@@ -6,18 +6,15 @@ Here: what every login does once its user is known. Not here: how each login fin
 
 from __future__ import annotations
 
-from binascii import hexlify
 from typing import Final
 
 import msgspec
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import ApiKey, SessionProfile, User
 from keystead.api.rendering import rfc3339
-from keystead.chains.bundle_texts import read_target
+from keystead.chains.bundle_texts import compressed, read_target
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Put
@@ -84,8 +81,8 @@ async def begin_login_session(
     under another.
     """
     profile = _named_profile(execution, context, session_profile_id)
-    compressed = compressed_public_key(public_key)
-    check_not_held_by_siblings(context.held_by_siblings, [compressed])
+    session_public_key = compressed_public_key(public_key)
+    check_not_held_by_siblings(context.held_by_siblings, [session_public_key])
     seconds = session_seconds(expiration_seconds, profile, execution.limits, EXPIRATION_FIELD)
     changed, key = with_session_key(
         execution.organization,
@@ -93,7 +90,7 @@ async def begin_login_session(
         session_key(
             execution.new_id(),
             f"Session - {rfc3339(execution.now_ms)}",
-            compressed,
+            session_public_key,
             CredentialType.LOGIN,
             seconds,
             execution.now_ms,
@@ -106,7 +103,7 @@ async def begin_login_session(
     )
     claims = SessionClaims(
         expires_at_s=(key.expires_at_ms or 0) // 1000,
-        public_key=compressed,
+        public_key=session_public_key,
         user_id=user.user_id,
         organization_id=execution.organization.id,
         profile=None
@@ -168,12 +165,10 @@ async def begin_bundle_session(
 def compressed_public_key(text: str) -> str:
     """A P-256 key of 33 or 65 bytes in hex, as it is recorded: compressed, lower case. Raises InvalidRequest."""
     try:
-        point = ec.EllipticCurvePublicKey.from_encoded_point(
-            ec.SECP256R1(), read_target(text.removeprefix("0x"), PUBLIC_KEY_FIELD)
-        )
+        point = read_target(text.removeprefix("0x"), PUBLIC_KEY_FIELD)
     except InvalidRequest as refused:
         raise InvalidRequest(refused.message.replace("invalid request:", "invalid api public key:")) from None
-    return hexlify(point.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)).decode()
+    return compressed(point).hex()
 
 
 def _named_profile(

@@ -35,6 +35,7 @@ from keystead.operations.verified_contacts import (
 )
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
+from keystead.organizations.google_accounts import client_ids_of, google_email_verified
 from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
@@ -171,6 +172,11 @@ async def create_sub_organization(
     organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)
     if token is not None and verified is not None:
         organization = apply(organization, contact_verified(organization, users[verified], token.otp_type), version)
+    for index, user in enumerate(users):
+        of_user = [one for field, one in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")]
+        client_ids = client_ids_of(parent) if is_proxied else None
+        by_google = google_email_verified(organization, user, of_user, client_ids)
+        organization = apply(organization, by_google, version)
     made: Outcome[CreateWalletResult] | None = None
     attachments: tuple[Attachment, ...] = ()
     if intent.wallet is not None:

@@ -16,7 +16,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message, read_target
+from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compressed, read_message, read_target
 from keystead.operations.declare import activity, older
 from keystead.operations.starting_codes import Flow, Seconds, normalized
 from keystead.organizations.attached_rows import VersionedRow
@@ -121,7 +121,7 @@ async def verify_otp(
             message=ClientMessage(*read_message(intent.encrypted_otp_bundle, "parameters.encryptedOtpBundle")),
         )
         typed, public_key = attempt.code, attempt.public_key
-    named_key = _compressed(public_key) if public_key else None
+    named_key = compressed(read_target(public_key, "public_key of the attempt")).hex() if public_key else None
     if (refused := await refused_attempt(execution, code, typed)) is not None:
         return refused
     token = await execution.signer.sign_verification_token(
@@ -182,12 +182,6 @@ def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, .
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)
     return (used,) if stored.count is None else (used, stored.count.without(used.id))
-
-
-def _compressed(public_key: str) -> str:
-    """In lower-case hex, 66 digits."""
-    point = read_target(public_key, "public_key of the attempt")
-    return ("03" if point[-1] & 1 else "02") + point[1:33].hex()
 
 
 def _checked_token_life(seconds: str | None) -> int:

@@ -45,7 +45,8 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     """A message in the outbox. `revision` distinguishes one lease from an earlier one. Times are ms since the
     epoch.
 
-    `due_ms`: when a process may lease it; None once it was sent or given up, and then `sealed` is None, too.
+    `due_ms`: when a process may lease it; None once it was sent or given up, and then `sealed` is None, too, but
+    for what a development server keeps.
     `failures`: attempts so far. `give_up_at_ms`: after this moment a temporary failure is final.
     `sender`: the address that the caller chose, "" for the address of the operator's setting.
     """
@@ -75,14 +76,16 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     def leased(self, until_ms: int) -> OutgoingMessage:
         return replace(self, revision=self.revision + 1, due_ms=until_ms)
 
-    def after_attempt(self, result: SendResult, next_attempt_ms: int | None) -> OutgoingMessage:
-        """`next_attempt_ms`: None if there is none; then nothing of the text is kept."""
+    def after_attempt(
+        self, result: SendResult, next_attempt_ms: int | None, *, keeps_text: bool = False
+    ) -> OutgoingMessage:
+        """`next_attempt_ms`: None if there is none; then nothing of the text is kept, unless `keeps_text`."""
         return replace(
             self,
             revision=self.revision + 1,
             due_ms=next_attempt_ms,
             failures=self.failures + (result is not SendResult.SENT),
-            sealed=None if next_attempt_ms is None else self.sealed,
+            sealed=self.sealed if keeps_text or next_attempt_ms is not None else None,
         )
 
 

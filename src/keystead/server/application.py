@@ -33,7 +33,7 @@ from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import STAMP_HEADERS, prove, reader, submitter
+from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove, reader, submitter
 from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
@@ -47,6 +47,7 @@ from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
+from keystead.stamps.attested import read_attested_stamp
 
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
 _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
@@ -207,6 +208,9 @@ class Application:
             proven = await prove(stamps, body, operation, service.verifiers)
             submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
+        if proven.identity is not None and operation.name == "stamp_login":
+            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
+            await self._auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
         organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms())
         submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
@@ -241,7 +245,7 @@ class Application:
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only")
         if kept is not None:
-            return outbox_answer(kept, request)
+            return await outbox_answer(kept, request)
         assert page is not None
         return await page()
 

@@ -19,6 +19,9 @@ from keystead.api.identifiers import UUID_PATTERN
 from keystead.operations import CATALOGUE
 from keystead.operations.auth_proxy_calls import Submitted
 from keystead.operations.auth_proxy_endpoints import ENDPOINTS
+from keystead.operations.google_linking import link_google
+from keystead.organizations.google_accounts import linked_email
+from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
@@ -104,6 +107,20 @@ class AuthProxyEndpoints:
         stamp = Stamp(public_key=proxy.public_key, scheme=StampScheme.API_P256, signature=signature.hex())
         header = encode_base64url(msgspec.json.encode(stamp)).encode()
         return await self._submit(operation, {API_KEY_STAMP: header}, body, line)
+
+    async def link_google(
+        self, identity: ProvenIdentity, token: str, organization_id: str, line: RequestLine
+    ) -> None:
+        """For a login that this ID token attests: attach its identity to the user with its verified address, if the
+        configuration of a proxy says so. `organization_id`: the one that the login names. Raises ServiceError."""
+        store = self._service.store
+        organization = await store.organization(organization_id)
+        if organization is not None and organization.profile.parent_id is not None:
+            organization = await store.organization(organization.profile.parent_id)
+        for proxy in () if organization is None else organization.auth_proxies.values():
+            if organization is not None and linked_email(identity, proxy.settings) is not None:
+                await link_google(_Call(self, self._service, organization, proxy, line), identity, token)
+                return
 
     async def verification_public_key(self) -> bytes:
         if not self._verification_public_key:

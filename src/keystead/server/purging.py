@@ -21,8 +21,8 @@ ROWS_AT_ONCE = 200
 PAUSE_S = 0.05
 """Between two steps, so that the steps take a small share of the time of the database."""
 
-PERIOD_S = 600.0
-"""Between two rounds."""
+FIRST_WITHIN_S, PERIOD_S = 60.0, 600.0
+"""The first round, and the time between two rounds."""
 
 GRACE_MS = 3_600_000
 """Rows stay so long after they have expired: a code that is tried too late is still said to be expired, and the
@@ -50,7 +50,7 @@ async def purge_expired(store: PurgedStore, now_ms: int) -> int:
 
 async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fraction: Callable[[], float]) -> None:
     """Purge from time to time until cancelled. Processes that started together do not purge together."""
-    pause_s = PERIOD_S * random_fraction()
+    pause_s = FIRST_WITHIN_S * random_fraction()
     while True:
         await asyncio.sleep(pause_s)
         pause_s = PERIOD_S

@@ -6,14 +6,14 @@ Here: from settings to senders, opening a message's text. Not here: sending (`de
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
 from keystead.api.identifiers import new_id
-from keystead.delivery.kept import KeptMessages
+from keystead.delivery.kept import KeepingSender, KeptMessages
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
@@ -26,10 +26,10 @@ HOOK_SECRET_BYTES_MIN = 32
 
 
 class Senders(msgspec.Struct, frozen=True):
-    """`kept`: what a development server keeps in place of sending. `sender_address`: of e-mails, "" for none."""
+    """`keeps_text`: a development server keeps what it does not send. `sender_address`: of e-mails, "" for none."""
 
     by_channel: Mapping[Channel, Sender]
-    kept: KeptMessages | None = None
+    keeps_text: bool = False
     sender_address: str = ""
 
 
@@ -37,8 +37,8 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
     """The senders that the settings name. Messages of a channel without a sender are refused. Raises
     SettingsError."""
     if settings.mode == "dev":
-        kept = KeptMessages(clock.now_ms)
-        return Senders({"email": kept, "sms": kept}, kept, "dev@localhost")
+        keeping = KeepingSender()
+        return Senders({"email": keeping, "sms": keeping}, keeps_text=True, sender_address="dev@localhost")
     by_channel: dict[Channel, Sender] = {}
     if settings.message_hook_url:
         from keystead.delivery.hook import HookSender  # slow to import, and few servers need it
@@ -76,13 +76,32 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
             by_channel["email"] = SmtpSender(server)
         except OSError as refused:
             raise SettingsError(f"setting KEYSTEAD_SMTP_CA_FILE: cannot be read: {refused}") from None
-    return Senders(by_channel, None, settings.smtp_sender)
+    return Senders(by_channel, sender_address=settings.smtp_sender)
 
 
 def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock, kept_ms: int) -> Outbox:
     """The loop of this process that sends waiting messages, including those that another process wrote."""
+    return Outbox(
+        store,
+        senders.by_channel,
+        _opener(store, signer),
+        now_ms=clock.now_ms,
+        new_id=new_id,
+        random_fraction=random.random,
+        kept_ms=kept_ms,
+        keeps_text=senders.keeps_text,
+        default_sender=senders.sender_address,
+    )
 
+
+def kept_messages_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> KeptMessages | None:
+    """What a development server keeps; None for a server that sends."""
+    return KeptMessages(store, _opener(store, signer), clock.now_ms) if senders.keeps_text else None
+
+
+def _opener(store: DatabaseStore, signer: Signer) -> Callable[[OutgoingMessage], Awaitable[Message]]:
     async def opened(waiting: OutgoingMessage) -> Message:
+        """Raises SendFailed if the organization of the message is gone."""
         organization = await store.organization(waiting.organization_id)
         if organization is None or waiting.sealed is None:
             raise SendFailed("the organization of the message was deleted", permanent=True)
@@ -94,16 +113,7 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
         )
         return msgspec.json.decode(text, type=Message)
 
-    return Outbox(
-        store,
-        senders.by_channel,
-        opened,
-        now_ms=clock.now_ms,
-        new_id=new_id,
-        random_fraction=random.random,
-        kept_ms=kept_ms,
-        default_sender=senders.sender_address,
-    )
+    return opened
 
 
 def _secret(name: str, file: str) -> str:

@@ -32,7 +32,7 @@ from keystead.pipeline.requests import Liveness
 from keystead.server.authentication import Verifiers
 from keystead.server.opening import open_checked
 from keystead.server.purging import keep_purging
-from keystead.server.senders import Senders, outbox_of
+from keystead.server.senders import Senders, kept_messages_of, outbox_of
 from keystead.server.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
@@ -124,7 +124,7 @@ class Service:
             verification_key=bytes.fromhex(published[VERIFICATION_KEY.name]),
             clock=self.clock,
         )
-        self.kept_messages = senders.kept
+        self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
         kept_ms = self.environment.rules.messages.kept_ms
         outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)

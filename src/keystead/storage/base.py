@@ -167,6 +167,15 @@ class DatabaseStore(DatabaseReads):
         taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
         return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
 
+    async def finished_messages(self, now_ms: int, limit: int) -> list[tuple[str, str]]:
+        """The newest messages of all organizations that are done with: the ids of organization and message."""
+        found = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
+        return [(organization_id, message_id) for organization_id, message_id in found]
+
+    async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
+        found = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
+        return rows.outgoing_message_from(found[0]) if found else None
+
     async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
         ended."""

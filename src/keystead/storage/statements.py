@@ -93,6 +93,8 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     code_count: Statement
     used_token: Statement
     due_messages: Statement
+    outgoing_message: Statement
+    finished_messages: Statement
     expired_rows: dict[str, Statement]
     email_events: Pages
 

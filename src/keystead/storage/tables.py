@@ -256,9 +256,12 @@ def purge(table: Table, *, skips_locked: bool) -> str:
 
     `skips_locked`: it leaves rows alone that another transaction has locked, and so waits for none.
     """
-    key, lock = ", ".join(table.key), " FOR UPDATE SKIP LOCKED" if skips_locked else ""
-    expired = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
-    return f"DELETE FROM {table.name} WHERE ({key}) IN ({expired})"  # noqa: S608
+    key = ", ".join(table.key)
+    # PostgreSQL might run a subquery that locks several times, and so delete more.
+    once, lock = ("MATERIALIZED ", " FOR UPDATE SKIP LOCKED") if skips_locked else ("", "")
+    first = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
+    expired = f"WITH expired AS {once}({first})"
+    return f"{expired} DELETE FROM {table.name} WHERE ({key}) IN (SELECT {key} FROM expired)"  # noqa: S608
 
 
 def deletion(table: Table) -> str:

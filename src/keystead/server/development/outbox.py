@@ -14,7 +14,8 @@ from keystead.server.messages import HttpRequest
 PATH = f"{PREFIX}/outbox"
 
 
-def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
-    """The messages as JSON, oldest first: {"messages": [{"sentAtMs", "message"}]}. Raises PermissionDenied."""
+async def outbox_answer(kept: KeptMessages, request: HttpRequest) -> bytes:
+    """The messages as JSON, oldest first: {"messages": [{"sentAtMs", "message"}]}. Raises PermissionDenied, and
+    Unavailable while the database or the signer does not answer."""
     check_may_read(request)
-    return msgspec.json.encode({"messages": kept.all()})
+    return msgspec.json.encode({"messages": await kept.all()})

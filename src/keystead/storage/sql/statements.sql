@@ -166,6 +166,15 @@ SELECT id FROM used_token WHERE id = :id;
 -- name: due_messages
 SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
 
+-- name: outgoing_message
+SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
+
+-- name: finished_messages
+-- For development servers. The newest expire last, and expiry has an index.
+SELECT organization_id, id FROM outgoing_message
+WHERE due_ms IS NULL AND expires_at_ms > :now_ms
+ORDER BY expires_at_ms DESC LIMIT :limit;
+
 -- name: email_events_below
 SELECT body FROM email_event
 WHERE organization_id = :organization_id AND recipient = :recipient

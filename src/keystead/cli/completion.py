@@ -1,0 +1,30 @@
+"""`keystead completion`: the script with which a shell completes commands and options.
+
+Not here: the protocol between script and command, which is typer's.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+COMPLETE_VARIABLE = "_KEYSTEAD_COMPLETE"
+"""Set by the script when it asks for words."""
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
+    """Print the completion of a shell.
+
+    bash: add `source <(keystead completion bash)` to ~/.bashrc. zsh: `keystead completion zsh > FOLDER/_keystead`,
+    with a folder of $fpath. fish: `keystead completion fish > ~/.config/fish/completions/keystead.fish`.
+    """
+    print(get_completion_script(prog_name="keystead", complete_var=COMPLETE_VARIABLE, shell=shell.value))

@@ -1,0 +1,63 @@
+"""What an ID token of Google proves beyond its identity: that its owner holds an e-mail address. Pure.
+
+Here: whose address it proves, and for which client ids it is believed. Not here: verifying tokens (`identities`),
+the operations that use it (`operations.oauth_providers`, `operations.google_linking`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Final
+
+from keystead.api.enums import OtpType
+from keystead.api.records import User
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.kinds.auth_proxies import AuthProxySettings
+from keystead.organizations.organization import Change, Organization
+from keystead.organizations.verified_contacts import contact_verified, has_contact
+
+GOOGLE: Final = "https://accounts.google.com"
+"""The issuer whose verified e-mail addresses prove contacts."""
+
+_GMAIL: Final = "@gmail.com"
+"""Google gives out these addresses itself. Of others it knows that somebody once read a message to them."""
+
+
+def proves_email_of(identity: ProvenIdentity, user: User) -> bool:
+    """Whether Google has verified the address that the user has."""
+    email = identity.email
+    return identity.iss == GOOGLE and email is not None and has_contact(user, OtpType.EMAIL, email)
+
+
+def google_email_verified(
+    organization: Organization,
+    user: User,
+    identities: Iterable[ProvenIdentity],
+    client_ids: Container[str] | None,
+) -> tuple[Change, ...]:
+    """The change that marks the user's e-mail address as verified, if one of these identities proves it.
+
+    Its token must be for one of these client ids; None for any, where the caller vouches for the identities.
+    """
+    for identity in identities:
+        if proves_email_of(identity, user) and (client_ids is None or identity.aud in client_ids):
+            return contact_verified(organization, user, OtpType.EMAIL)
+    return ()
+
+
+def client_ids_of(parent: Organization) -> frozenset[str]:
+    """The applications for which tokens of people of this parent are made: those that its authentication proxies
+    name. A token for another application may have been got from its owner by anybody."""
+    return frozenset(
+        client_id
+        for proxy in parent.auth_proxies.values()
+        for client_id in (*proxy.settings.social_linking_client_ids, *proxy.settings.oauth_client_ids.values())
+    )
+
+
+def linked_email(identity: ProvenIdentity, settings: AuthProxySettings) -> str | None:
+    """The address by whose verified user this identity may be attached at a login; None if none may."""
+    email = identity.email
+    if identity.iss != GOOGLE or email is None or not email.endswith(_GMAIL):
+        return None
+    return email if identity.aud in settings.social_linking_client_ids else None

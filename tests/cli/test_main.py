@@ -1,0 +1,211 @@
+"""The command line as a whole: help, version, completion, what it loads, how it refuses wrong usage."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import typer
+
+from keystead.cli.credentials import FILE_VARIABLE, chosen_credentials
+from keystead.cli.failure import Failure
+from keystead.cli.main import COMMANDS
+from keystead.client.credentials import ENVIRONMENT
+from keystead.storage.migrations import newest
+from tests.support.terminal import FakeServer, Terminal
+
+COLUMNS = 80
+
+
+def every_command() -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = [()]
+    for name, command in COMMANDS.items():
+        found.append((name,))
+        made = _made(command.place)
+        if isinstance(made, typer.Typer):
+            found += [(name, str(each.name)) for each in made.registered_commands]
+    return found
+
+
+def _made(place: str) -> object:
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"keystead.cli.{module}"), name)
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("command", every_command(), ids=" ".join)
+def test_help(command: tuple[str, ...], option: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    printed = terminal.run(*command, option)
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out.startswith(f"Usage: {' '.join(('keystead', *command))} ")
+    # One style: plain text, arguments in capitals.
+    assert "╭" not in printed.out
+    arguments = printed.out.splitlines()[0].partition("[OPTIONS]")[2]
+    assert arguments == arguments.upper()
+    assert max(map(len, printed.out.splitlines())) <= COLUMNS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_command_says(name: str) -> None:
+    made, line = _made(COMMANDS[name].place), COMMANDS[name].help
+    its_own = made.info.help if isinstance(made, typer.Typer) else made.__doc__
+    assert str(its_own).startswith(line.rstrip("."))
+    assert len(line) <= COLUMNS - 6 - max(map(len, COMMANDS)), "it would be cut"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["no-such-command"], ["completion", "bash"]])
+def test_loads_no_server_and_no_client(arguments: list[str]) -> None:
+    heavy = ["asyncpg", "cryptography", "httpx", "httptools", "rich", "webauthn"]
+    heavy += [f"keystead.{each}" for each in ("client", "describe", "operations", "policies", "server", "signer")]
+    code = (
+        "import sys\n"
+        "from keystead.cli.main import main\n"
+        f"sys.argv = ['keystead', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print('loaded', *[each for each in {heavy!r} if each in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.splitlines()[-1] == "loaded"
+
+
+def test_version(terminal: Terminal) -> None:
+    printed = terminal.run("--version")
+    assert printed.code == 0
+    assert printed.out.startswith(
+        f"keystead {version('keystead')}, public API 1.0, database tables {newest()}, Python "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["aprove"], "No such command 'aprove'. Did you mean 'approve'?"),
+        (["policy", "aply"], "No such command 'aply'. Did you mean 'apply'?"),
+        (["dev", "--port", "99999"], "less than or equal to 65535"),
+        (["serve", "--port", "-1"], "greater than or equal to 0"),
+        (["request", "query/list_walets"], "unknown operation query/list_walets: did you mean query/list_wallets?"),
+        (
+            ["request", "submit/create_walet"],
+            "unknown operation submit/create_walet: did you mean submit/create_wallet?",
+        ),
+        (["request", "list_wallets"], "expected a path such as query/list_wallets or submit/create_wallet"),
+        (["completion", "csh"], "'csh'"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, fake: FakeServer, terminal: Terminal) -> None:
+    printed = terminal.run(*arguments)
+    assert (printed.code, printed.out) == (2, "")
+    assert message in " ".join(printed.err.split())
+    assert not fake.asked
+
+
+def test_an_operation_that_only_the_server_knows(fake: FakeServer, terminal: Terminal) -> None:
+    fake.answers["submit/create_something_newer"] = {"activity": {}}
+    body = {"type": "ACTIVITY_TYPE_CREATE_SOMETHING_NEWER", "parameters": {}}
+    assert terminal.run("request", "submit/create_something_newer", json.dumps(body)).code == 0
+
+
+INSTALLED = [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)]
+SCRIPTS = {
+    "bash": """
+        source <(keystead completion bash)
+        COMP_WORDS=({words}); COMP_CWORD={last}
+        _keystead_completion keystead
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """,
+    "zsh": """
+        compdef() {{ : }}
+        _arguments() {{ print -r -- "$@" }}
+        source <(keystead completion zsh)
+        words=({words}); CURRENT=$(({last} + 1))
+        _keystead_completion
+    """,
+    "fish": "keystead completion fish | source; complete --do-complete '{words}'",
+}
+
+
+@pytest.mark.parametrize("shell", INSTALLED)
+@pytest.mark.parametrize(
+    ("words", "expected", "other"),
+    [
+        ("keystead app", "approve", "activities"),
+        ("keystead policy di", "diff", "apply"),
+        ("keystead show --js", "--json", "--credentials"),
+    ],
+)
+def test_completion_in_the_shell_itself(shell: str, words: str, expected: str, other: str) -> None:
+    script = SCRIPTS[shell].format(words=words, last=len(words.split()) - 1)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    printed = subprocess.run([shell, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert expected in printed.stdout
+    assert other not in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "environment"),
+    [
+        ("bash", {"COMP_WORDS": "keystead app", "COMP_CWORD": "1"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "keystead app"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "keystead app", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_what_every_shell_is_told(
+    shell: str, environment: dict[str, str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = terminal.run("completion", shell)
+    assert (script.code, script.err) == (0, "")
+    assert f"_KEYSTEAD_COMPLETE=complete_{shell}" in script.out
+    for name, value in {**environment, "_KEYSTEAD_COMPLETE": f"complete_{shell}"}.items():
+        monkeypatch.setenv(name, value)
+    told = terminal.run()
+    assert "approve" in told.out
+    assert "activities" not in told.out
+
+
+SETTINGS = {
+    "base_url": "http://file.test",
+    "organization_id": "o",
+    "user_id": "u",
+    "api_public_key": "02",
+    "api_private_key": "03",
+}
+
+
+@pytest.fixture
+def credentials_file(tmp_path: Path) -> Path:
+    camel = {"".join([n.split("_")[0], *(w.title() for w in n.split("_")[1:])]): v for n, v in SETTINGS.items()}
+    (tmp_path / "file.json").write_text(json.dumps(camel))
+    return tmp_path / "file.json"
+
+
+OTHER = {ENVIRONMENT["base_url"]: "http://other.test"}
+
+
+@pytest.mark.parametrize(
+    ("is_given", "variables", "base_url"),
+    [
+        (False, {}, "http://file.test"),
+        (False, OTHER, "http://other.test"),
+        (True, OTHER, "http://file.test"),
+        (False, {variable: f"{name}.test" for name, variable in ENVIRONMENT.items()}, "base_url.test"),
+    ],
+)
+def test_where_credentials_come_from(
+    is_given: bool, variables: dict[str, str], base_url: str, credentials_file: Path
+) -> None:
+    environment = {**variables, FILE_VARIABLE: str(credentials_file)}
+    assert chosen_credentials(credentials_file if is_given else None, environment).base_url == base_url
+
+
+def test_variables_that_are_incomplete(credentials_file: Path) -> None:
+    environment = {FILE_VARIABLE: str(credentials_file), ENVIRONMENT["organization_id"]: "o"}
+    with pytest.raises(Failure, match="KEYSTEAD_"):
+        chosen_credentials(None, environment)

@@ -1,0 +1,57 @@
+"""The task of a server that purges what has expired: it begins soon, and outlives a failure of the database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from keystead.api.errors import Unavailable
+from keystead.server import purging
+from keystead.server.purging import GRACE_MS, ROWS_AT_ONCE, keep_purging
+from keystead.storage.tables import EXPIRING
+
+NOW_MS = 10 * GRACE_MS
+
+
+class Rows:
+    """A store in which so many rows of one table have expired. `failures`: how often it does not answer before."""
+
+    def __init__(self, expired: int, failures: int = 0) -> None:
+        self.expired = expired
+        self.failures = failures
+        self.is_empty = asyncio.Event()
+
+    async def has_expired(self, table: str, before_ms: int) -> bool:
+        assert before_ms == NOW_MS - GRACE_MS
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("the database does not answer")
+        return table == EXPIRING[-1].name and self.expired > 0
+
+    async def purge(self, table: str, before_ms: int, limit: int) -> None:
+        assert (table, before_ms, limit) == (EXPIRING[-1].name, NOW_MS - GRACE_MS, ROWS_AT_ONCE)
+        self.expired = max(0, self.expired - limit)
+        if not self.expired:
+            self.is_empty.set()
+
+
+@pytest.mark.parametrize("failures", [0, 2], ids=["at once", "after two failures"])
+def test_what_has_expired_is_purged(
+    failures: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(purging, "PERIOD_S", 0.0)
+    monkeypatch.setattr(purging, "PAUSE_S", 0.0)
+
+    async def story() -> None:
+        rows = Rows(2 * ROWS_AT_ONCE + 1, failures)
+        task = asyncio.create_task(keep_purging(rows, lambda: NOW_MS, lambda: 0.0))
+        await asyncio.wait_for(rows.is_empty.wait(), 10)
+        task.cancel()
+
+    with caplog.at_level(logging.WARNING, logger="keystead.server"):
+        asyncio.run(story())
+    assert [record.message for record in caplog.records] == [
+        "expired rows were not deleted: Unavailable"
+    ] * failures
