@@ -8,7 +8,7 @@ import pytest
 
 from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import Caller, refusal
+from tests.support.callers import Caller, answered, refusal
 from tests.support.servers import Server
 
 
@@ -58,6 +58,24 @@ def test_ids_have_the_names_of_their_records(root: Caller) -> None:
     assert any(f"'renamed' ({wallet_id})" in fact["text"] for fact in described["facts"])
 
 
+def test_whose_approvals_are_missing(root: Caller) -> None:
+    asking, approving = root.new_user(), root.new_user()
+    consensus = " && ".join(f"approvers.any(user, user.id == '{each.user_id}')" for each in (asking, approving))
+    condition = "activity.kind == 'CREATE_USER_TAG'"
+    made = root.result(
+        "create_policy",
+        {"policyName": "two of us", "effect": "EFFECT_ALLOW", "condition": condition, "consensus": consensus},
+    )
+    waiting = answered(asking.submit("create_user_tag", {"userTagName": "asked for", "userIds": []}))["activity"]
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    by_policy, by_quorum = described["missingApprovals"]
+    assert (by_policy["policyId"], by_policy["userIds"]) == (made["policyId"], [approving.user_id])
+    assert (by_quorum["count"], by_quorum["userIds"]) == (1, [root.user_id])
+    approving.submitted("approve_activity", {"fingerprint": waiting["fingerprint"]})
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    assert described["missingApprovals"] == []
+
+
 def test_activities_that_are_not_there_are_left_out(root: Caller) -> None:
     missing = "0190f1b6-0000-7000-8000-000000000001"
     assert root.asked("describe_activities", activityIds=[missing]) == {"activityDescriptions": []}
@@ -95,7 +113,7 @@ TRIED: list[tuple[dict[str, Any], str, str]] = [
     ({"condition": "eth.tx.value > 1"}, "OUTCOME_DENY_IMPLICIT", "condition"),
     ({"condition": "eth.tx.value == 1", "effect": "EFFECT_DENY"}, "OUTCOME_DENY_EXPLICIT", ""),
     ({"condition": "solana.tx.transfers.count() > 0"}, "OUTCOME_ERROR", "condition"),
-    ({"consensus": "approvers.count() >= 2"}, "OUTCOME_DENY_IMPLICIT", "consensus"),  # there is one user
+    ({"consensus": "approvers.count() >= 100"}, "OUTCOME_DENY_IMPLICIT", "consensus"),  # there are fewer users
     ({"time": "time.now < Timestamp('2020-01-01T00:00:00Z')"}, "OUTCOME_TIME_INACTIVE", "time"),
 ]
 

@@ -267,6 +267,7 @@ __all__ = [
     "ListWalletsResponse",
     "MfaPolicy",
     "MfaStatus",
+    "MissingApprovals",
     "MnemonicLanguage",
     "Oauth2AuthenticateResult",
     "Oauth2AuthenticateSubmitted",
@@ -407,10 +408,21 @@ class DescribedFact(Wire, frozen=True):
     text: str
 
 
+class MissingApprovals(Wire, frozen=True):
+    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
+    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how
+    many of them it takes; absent for a policy, whose consensus says it.
+    """
+
+    user_ids: tuple[str, ...]
+    policy_id: str | None = None
+    count: int | None = None
+
+
 class DescribedActivity(Wire, frozen=True):
     """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
     called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
-    overlooked.
+    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left.
     """
 
     activity_id: str
@@ -420,6 +432,7 @@ class DescribedActivity(Wire, frozen=True):
     amount: str
     facts: tuple[DescribedFact, ...]
     cautions: tuple[str, ...]
+    missing_approvals: tuple[MissingApprovals, ...] = ()
 
 
 class DescribeActivitiesResponse(Wire, frozen=True):

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
-from keystead.api.enums import TransactionType
+from keystead.api.enums import ActivityStatus, TransactionType
 from keystead.api.errors import ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest
@@ -22,6 +23,7 @@ from keystead.describe.activity import describe_activity, intent_of, mentioned_i
 from keystead.describe.description import ActivityDescription, Names
 from keystead.operations.activities import recorded_bytes, shown
 from keystead.operations.declare import Reading, query
+from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
 from keystead.operations.signing import interfaces_of
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity
@@ -51,7 +53,7 @@ class DescribedFact(Wire, frozen=True):
 class DescribedActivity(Wire, frozen=True):
     """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
     called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
-    overlooked."""
+    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left."""
 
     activity_id: str
     headline: str
@@ -60,6 +62,7 @@ class DescribedActivity(Wire, frozen=True):
     amount: str
     facts: tuple[DescribedFact, ...]
     cautions: tuple[str, ...]
+    missing_approvals: tuple[MissingApprovals, ...] = ()
 
 
 class DescribeActivitiesResponse(Wire, frozen=True):
@@ -93,7 +96,15 @@ async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
         interfaces=await _interfaces(reading, seen),
     )
     description = await asyncio.to_thread(describe_activity, seen, names)
-    return _on_the_wire(activity.id, description)
+    return replace(_on_the_wire(activity.id, description), missing_approvals=await _missing(reading, activity))
+
+
+async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
+    if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
+        return ()
+    open_activities = reading.open_activities
+    case = await open_activities.case_of(open_activities.now(activity), reading.organization)
+    return missing_approvals(case, reading.organization, open_activities.environment.rules.authorization)
 
 
 def _on_the_wire(activity_id: str, description: ActivityDescription) -> DescribedActivity:

@@ -49,6 +49,8 @@ const cases = {
     await press(page, "Create user tag 'Treasury'");
     await shows(page, "Waits: a policy allows once more users approve.");
     await shows(page, "not enough approvals yet");
+    await shows(page, "Still missing");
+    await shows(page, "1 of the root quorum: Developer");
     await inspect(page);
     await press(page, "Approve with a passkey");
     await shows(page, "Approved: now completed.");

@@ -5,7 +5,8 @@ import { titleOf } from "./summary.js";
 
 /**
  * @typedef {{activityId: string, headline: string, what: string, recipient: string, amount: string,
- *   facts: {label: string, text: string}[], cautions: string[]}} Description
+ *   facts: {label: string, text: string}[], cautions: string[],
+ *   missingApprovals?: {policyId?: string, userIds: string[], count?: number}[]}} Description
  */
 
 /** @type {import("../vendor/preact.js").Signal<Map<string, Description>>} */
@@ -27,6 +28,11 @@ export async function describe(activities) {
     }
     known.value = new Map([...known.value, ...answer.activityDescriptions.map((/** @type {Description} */ each) => /** @type {const} */ ([each.activityId, each]))]);
   }
+}
+
+/** After a vote the words of an activity that waits are others. @param {string} id */
+export function forgetDescription(id) {
+  asked.delete(id);
 }
 
 /** @param {string} id @returns {Description | undefined} */

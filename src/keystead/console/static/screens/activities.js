@@ -9,14 +9,14 @@ import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
 import { Empty, Heading, Status, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
-import { ALL_STATUSES, msOf, statusInWords, typeInWords } from "../words.js";
+import { ALL_STATUSES, msOf, statusInWords, typeInWords, withShortAddresses } from "../words.js";
 import { ActivityScreen } from "./activity.js";
 
 const PAGE = 50;
 const EVERY_MS = 3000;
 
 const COLUMNS = [
-  { title: "Activity", cell: headlineOf },
+  { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
   { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "" },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
-import { describe, descriptionOf, headlineOf } from "../api/descriptions.js";
+import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
 import { askedBy, intentOf } from "../api/summary.js";
 import { waiting } from "../api/waiting.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
@@ -20,7 +20,11 @@ const EVERY_MS = 3000;
 export function ActivityScreen({ id }) {
   const activity = useLoaded(async () => (await query("get_activity", { activityId: id })).activity, [id]);
   const directory = useLoaded(names, [id]);
-  useEffect(() => void (activity.value && describe([activity.value])), [activity.value]);
+  const state = activity.value && `${activity.value.status} ${activity.value.votes.length}`;
+  useEffect(() => {
+    forgetDescription(id);
+    if (activity.value) describe([activity.value]);
+  }, [state]);
   const isOpen = WAITING.includes(activity.value?.status);
   useRepeated(() => isOpen && activity.reload(), EVERY_MS, [isOpen, id]);
   useEffect(() => {
