@@ -179,7 +179,7 @@ def fuzz_decoders(findings: Findings, chance: random.Random, *, until: float, li
             decoder.read(data)
         except (ServiceError, ExpressionRefused, UnicodeDecodeError):
             pass
-        except Exception as error:  # noqa: BLE001  # whatever else it raises is what is looked for
+        except Exception as error:  # noqa: BLE001  # any other error is a finding
             findings.add(f"{decoder.name}: {error!r}"[:200], data)
         decoder.slowest_s = max(decoder.slowest_s, time.process_time() - begun)
         gc.enable()

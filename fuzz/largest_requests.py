@@ -28,7 +28,7 @@ BODY_BYTES = 1_000_000
 """Of the parameters: a body of 1 MiB leaves room for the envelope."""
 
 DISTINCT = 100
-"""So many elements of a list differ from each other, if it is long enough."""
+"""How many elements of a list differ from each other, if it is long enough."""
 
 EACH = "*"
 """Stands in a path for every element of a list."""

@@ -26,7 +26,8 @@ from tests.support.organization_fixtures import RecordIds, create_records
 from tests.support.servers import Server
 
 REQUESTS_OF_A_TENANT = 300
-"""After so many, a new organization is made: mutations may have left no root user in the last one."""
+"""After this number of requests, a new organization is created, because mutations may have removed the root user
+of the last one."""
 
 _NOT_IMPLEMENTED = 501
 """A typed refusal of what the public API has and Keystead has not."""

@@ -144,7 +144,7 @@ def _loops() -> dict[str, Any]:
 
 
 def _passkeys(of_each: int) -> Callable[[], dict[str, Any]]:
-    """100 users with so many passkeys each."""
+    """100 users, each with this number of passkeys."""
 
     def users() -> dict[str, Any]:
         passkeys = [[SoftPasskey().params() for _ in range(of_each)] for _ in range(100)]

@@ -148,7 +148,7 @@ def record_ids(server: Server) -> RecordIds:
 
 @pytest.fixture
 def installation(make_database: MakeDatabase) -> Iterator[Installation]:
-    """A founded database of the test's own."""
+    """A bootstrapped database of the test itself."""
     installation = bootstrap_installation(make_database())
     yield installation
     installation.database.close()

@@ -13,6 +13,7 @@ from keystead.api.public_schema import PATHS
 from keystead.cli.main import COMMANDS
 from keystead.operations import CATALOGUE, coverage
 from keystead.server import configuration
+from tools.reference import __main__ as reference
 from tools.site.configuration import configuration as site_configuration
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,11 @@ def test_the_coverage_page() -> None:
         "update_auth_proxy_config",
         "update_wallet_account_name",
     }
+
+
+def test_the_api_reference() -> None:
+    """Its examples are run again."""
+    assert reference.main(["--check"]) == 0, "run make generate"
 
 
 def test_the_configuration_page() -> None:

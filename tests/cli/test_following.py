@@ -164,12 +164,12 @@ def test_an_old_one_that_waits_does_not_bring_back_the_rest(there: Activities) -
 
 
 def test_only_the_newest_of_many_that_wait_are_watched(there: Activities) -> None:
-    crowd = [there.put(id_at(number), OPEN) for number in range(PAGE * OPEN_PAGES_MAX + 10)]
+    many = [there.put(id_at(number), OPEN) for number in range(PAGE * OPEN_PAGES_MAX + 10)]
     feed = Feed(there)
     feed.begin(5)
-    there.put(crowd[0], "COMPLETED")
-    there.put(crowd[50], "COMPLETED")
-    assert ids(feed.look()) == [crowd[50]]
+    there.put(many[0], "COMPLETED")
+    there.put(many[50], "COMPLETED")
+    assert ids(feed.look()) == [many[50]]
     assert there.asked.count("query/get_activity") == 1
 
 

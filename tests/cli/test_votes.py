@@ -177,8 +177,8 @@ def test_a_policy_that_cannot_be_read_counts_nobody(voted: FakeServer, terminal:
 
 
 def test_names_ten_at_most(voted: FakeServer, terminal: Terminal) -> None:
-    crowd = [user(f"U{number:02}", "OPS") for number in range(13)]
-    voted.organization([ANA, *crowd], [TWO])
+    others = [user(f"U{number:02}", "OPS") for number in range(13)]
+    voted.organization([ANA, *others], [TWO])
     (line,) = waits(voted, terminal, "CONSENSUS_NEEDED", vote(ANA))
     assert line.endswith("U08, U09 and 3 more")
 

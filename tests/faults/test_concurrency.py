@@ -1,4 +1,4 @@
-"""Many callers at once, at one server and at two: nothing is lost, doubled or stale."""
+"""Many concurrent callers on one server and on two: nothing is lost, duplicated or stale."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LIMIT_S = 40.0
 """All of it takes a second or two."""
 
 
-class Crowd:
+class Callers:
     """Everybody who sends something."""
 
     def __init__(self, http: httpx.AsyncClient, root: Caller) -> None:
@@ -44,7 +44,7 @@ class Crowd:
         (result,) = response.json()["activity"]["result"].values()
         return result
 
-    async def settle_in(self) -> None:
+    async def set_up(self) -> None:
         """A wallet, a tag, and Ben, whose tags must be approved."""
         key = generate_api_key()
         made = await self.result("create_users", {"users": [user_params(key.public_key)]})
@@ -115,8 +115,8 @@ def test_each_is_answered(installation: Installation, tmp_path: Path) -> None:
     async def run() -> int:
         with httpx.Client() as unused:
             async with serving(installation, key_file) as http:
-                crowd = Crowd(http, installation.caller(unused))
-                await crowd.settle_in()
-                return sum([len(await crowd.everything_at_once(number)) for number in range(ROUNDS)])
+                callers = Callers(http, installation.caller(unused))
+                await callers.set_up()
+                return sum([len(await callers.everything_at_once(number)) for number in range(ROUNDS)])
 
     assert asyncio.run(asyncio.wait_for(run(), LIMIT_S)) == ROUNDS * 21

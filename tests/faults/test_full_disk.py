@@ -1,4 +1,4 @@
-"""A disk without room: refusals that say so, nothing half written, and service as before once there is room."""
+"""A full disk: clear refusals, nothing partly written, and normal service after there is room again."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def _sent(raw: bytes) -> SentMessage:
 
 
 class Secrets:
-    """What must not be found. `hidden`: nowhere; `told`: in no error and no line of the log, though in an answer or
-    a record that belongs to its owner; `typed`: as `told`, since older clients send codes in the clear."""
+    """What must not be found. `hidden`: nowhere. `told`: in no error and no line of the log; the owner may read it
+    in an answer or a record, and older clients send codes in the clear, which stay in the recorded request."""
 
     def __init__(self) -> None:
         self.hidden: dict[str, bytes] = {}
@@ -150,7 +150,7 @@ def log_in_by_every_way(codes: Codes, secrets: Secrets) -> None:
 
 
 def one_time_codes(codes: Codes, person: Person, secrets: Secrets) -> None:
-    """One that nobody uses, and one that is used after a wrong attempt."""
+    """A code that is not used, and a code that is used after a wrong attempt."""
     unused = new_person(codes).email
     codes.started(unused)
     secrets.hide("a code that waits", codes.outbox.code(unused))

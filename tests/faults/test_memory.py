@@ -1,4 +1,4 @@
-"""What a worker process has in its memory: it never held the master key, a mnemonic, a seed or a private scalar."""
+"""The memory of a worker process: it never holds the master key, a mnemonic, a seed or a private scalar."""
 
 from __future__ import annotations
 

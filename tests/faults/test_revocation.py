@@ -1,4 +1,4 @@
-"""What was taken away at one server is gone at the other the moment that the first has answered."""
+"""A revocation on one server is in effect on the other as soon as the first has answered."""
 
 from __future__ import annotations
 

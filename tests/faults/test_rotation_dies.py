@@ -127,7 +127,7 @@ def add_organizations(installation: Installation, count: int) -> None:
                 name="Another", root_quorum=RootQuorum(1, (user.user_id,)), created_at=user.created_at
             )
             records: list[Record] = [profile, data_key, user]
-            founding = OrganizationChange(
+            creation = OrganizationChange(
                 after=from_records(organization_id, Version(1, new_id()), records),
                 changes=tuple(Put(record) for record in records),
                 attachments=(),
@@ -135,9 +135,9 @@ def add_organizations(installation: Installation, count: int) -> None:
             )
             commit = Commit(
                 organization_id=organization_id,
-                decided_on=founding.after.version,
+                decided_on=creation.after.version,
                 activity=None,
-                new_organization=founding,
+                new_organization=creation,
             )
             assert await store.commit(commit) is CommitOutcome.COMMITTED
 

@@ -1,4 +1,4 @@
-"""A session that has ended at one server has ended at the other the moment that the first has answered.
+"""A session that was ended on one server is ended on the other as soon as the first has answered.
 
 Two server processes over one database, by a clock that the test moves. Both have answered the session before, so
 both have its user's record in memory.

@@ -1,4 +1,4 @@
-"""SIGTERM under load: every accepted request is answered, then the process ends with 0 and nobody listens."""
+"""SIGTERM under load: every accepted request is answered, then the process ends with 0 and its port is free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An installation moves into a PKCS#11 token and runs there: with the real commands, servers and signer."""
+"""An installation moves its master key to a PKCS#11 token and runs with it: with real commands, servers and
+signer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Votes at the same instant, and rules and people that vanish meanwhile: one end, one execution, one vote each."""
+"""Concurrent votes while policies and users are deleted: one final status, one execution, one vote of each
+user."""
 
 from __future__ import annotations
 

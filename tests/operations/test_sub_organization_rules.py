@@ -1,4 +1,4 @@
-"""Sub-organizations, from their founding to their end, and by what they are found meanwhile."""
+"""Sub-organizations: their creation, their deletion, and how they are found."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def child(people: OrganizationHarness) -> Organization:
     return found
 
 
-def test_a_sub_organization_is_founded() -> None:
+def test_a_sub_organization_is_created() -> None:
     people = harness()
     made = people.result(
         "Root",
@@ -123,10 +123,10 @@ def test_a_sub_organization_is_founded() -> None:
     assert [one.account.address for one in people.database.accounts[below.id]] == made["wallet"]["addresses"]
     assert len(below.passkeys) == 1
     assert below.data_key.sealed.ciphertext == below.id.encode()
-    assert people.organization is people.founding, "the parent is as it was"
+    assert people.organization is people.first_version, "the parent is as it was"
 
 
-def founded(people: OrganizationHarness, label: str, name: str = "below") -> str:
+def new_sub_organization(people: OrganizationHarness, label: str, name: str = "below") -> str:
     params = root_user(people, userName=f"user of {label}", apiKeys=[_key(label)], userEmail=f"{label}@Example.com")
     made: str = people.result("Root", "create_sub_organization", sub(people, params, subOrganizationName=name))[
         "subOrganizationId"
@@ -156,13 +156,13 @@ def listed(people: OrganizationHarness, kind: str | None, value: str | None) -> 
 @pytest.mark.parametrize(("kind", "value", "expected"), FOUND_BY.values(), ids=FOUND_BY.keys())
 def test_found_by(kind: str | None, value: str | None, expected: str) -> None:
     people = harness()
-    ids = {label: founded(people, label) for label in "ab"}
+    ids = {label: new_sub_organization(people, label) for label in "ab"}
     assert listed(people, kind, value) == [ids[label] for label in expected]
 
 
 def test_it_is_found_by_what_it_has_now() -> None:
     people = harness()
-    below = founded(people, "a")
+    below = new_sub_organization(people, "a")
     people.user_ids["a"] = next(iter(child(people).users))
     caller = people.caller("a", organization_id=below)
     for name, parameters in (
@@ -214,7 +214,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
 
 def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
     people = harness()
-    below = founded(people, "a")
+    below = new_sub_organization(people, "a")
     key = {"privateKeyName": "k", "curve": "CURVE_P256", "privateKeyTags": [], "addressFormats": []}
     people.submit("a", "create_private_keys", {"privateKeys": [key]}, organizationId=below)
     with pytest.raises(ServiceError, match=r"private key .* has not been exported"):
@@ -226,6 +226,6 @@ def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
 
 def test_there_is_nothing_below_a_sub_organization() -> None:
     people = harness()
-    below = founded(people, "a")
+    below = new_sub_organization(people, "a")
     with pytest.raises(ServiceError, match="not callable by sub-organizations"):
         people.submit("a", "create_sub_organization", sub(people), organizationId=below)

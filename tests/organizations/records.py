@@ -1,4 +1,4 @@
-"""Records to try the rules on: as little of each as the rules look at."""
+"""Records for the tests of rules, with only the fields that the rules read."""
 
 from __future__ import annotations
 
@@ -88,4 +88,4 @@ def an_organization(
         created_at=NOW,
         features=features or {},
     )
-    return from_records(organization_id, Version(1, "founding"), [profile, DataKey(Sealed("", b"")), *users])
+    return from_records(organization_id, Version(1, "bootstrap"), [profile, DataKey(Sealed("", b"")), *users])

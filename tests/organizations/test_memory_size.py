@@ -16,7 +16,7 @@ from keystead.organizations.organization import Put, Version, apply
 from tests.organizations.records import a_user, an_api_key, an_authenticator, an_organization
 from tests.support.commit_samples import a_wallet
 
-COUNT = 300
+COUNT = 100
 
 
 def allocated(kind: type[msgspec.Struct], bodies: list[bytes]) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def test_a_removed_record_is_gone() -> None:
     assert (dict(after.tags), dict(after.passkeys)) == ({}, {})
 
 
-def test_founding_needs_a_profile_and_a_data_key() -> None:
+def test_an_organization_needs_a_profile_and_a_data_key() -> None:
     with pytest.raises(ValueError, match="no profile or no data key"):
         from_records("organization", NEXT, [a_user()])
 

@@ -1,4 +1,4 @@
-"""Activities that were allowed too late: what they ask for cannot be done any more."""
+"""Activities that are allowed after their parameters became invalid: they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A submission that lost a race to another process locks the organization, and then loses to no change of it.
+"""A submission that lost a race to another process locks the organization, and then loses no further race.
 
 Here: the lifecycle over a store in memory. Not here: the lock in a real database (tests/storage).
 """

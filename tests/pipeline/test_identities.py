@@ -1,4 +1,4 @@
-"""ID tokens in submissions: verified once, when they come and before any turn; what they proved is kept."""
+"""ID tokens in submissions: verified once, before the submission queues; the proven identities are stored."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_the_record_alone_tells_what_was_attached() -> None:
     people, _ = harness()
     people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
     said = people.database.evaluations[people.id]
-    again, _ = people.run(replayed(people.founding, people.activities(), said, people.limits))
+    again, _ = people.run(replayed(people.first_version, people.activities(), said, people.limits))
     assert again == people.organization
 
 

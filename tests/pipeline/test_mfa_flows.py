@@ -1,4 +1,4 @@
-"""MFA: whose proofs an activity waits for, which policy is enforced, and when a waiting one goes on."""
+"""MFA: whose proofs an activity waits for, which policy is enforced, and when a waiting activity continues."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Life(RuleBasedStateMachine):
     """Numbers pick from what there is. A refusal is as good an answer as any, and changes nothing."""
 
     @initialize(threshold=st.integers(1, 2))
-    def founding(self, threshold: int) -> None:
+    def bootstrap(self, threshold: int) -> None:
         people = [
             Person("R1"),
             Person("R2"),
@@ -359,7 +359,7 @@ class Life(RuleBasedStateMachine):
         """The record of activities, from the beginning, leads to the same organizations."""
         harness = self.harness
         evaluations = harness.database.evaluations.get(harness.id, [])
-        again, below = harness.run(replayed(harness.founding, harness.activities(), evaluations, LIMITS))
+        again, below = harness.run(replayed(harness.first_version, harness.activities(), evaluations, LIMITS))
         assert again == harness.organization
         made = {one.id: one for one in harness.database.organizations.values() if one.id != harness.id}
         assert {one.id: one for one in below} == made

@@ -1,4 +1,4 @@
-"""Whole decisions, from the submission to its end: the root quorum, policies of each shape, votes in between."""
+"""Decisions from the submission to the final status: the root quorum, policies of each shape, votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Compiled policies of organizations: what is compiled again, what is dropped, and that nobody waits for it."""
+"""The cache of compiled policies: what is compiled again, what is dropped, and that other requests run
+meanwhile."""
 
 from __future__ import annotations
 

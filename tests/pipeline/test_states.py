@@ -1,4 +1,4 @@
-"""The machine of statuses: every status with every event, and that nothing is final by accident."""
+"""The state machine of activities: every status with every event, and which statuses are final."""
 
 from __future__ import annotations
 

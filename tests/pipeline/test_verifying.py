@@ -1,4 +1,4 @@
-"""What a vote keeps is enough for anyone to verify it again, with nothing but the record."""
+"""A stored vote can be verified again from the record alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""canApprove and canReject, for everybody who may look, in every status."""
+"""canApprove and canReject, for every kind of reader, in every status."""
 
 from __future__ import annotations
 

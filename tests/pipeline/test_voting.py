@@ -1,4 +1,4 @@
-"""Votes: whose count, how often, on what, and what becomes of them when the organization changes meanwhile."""
+"""Votes: which count, how often, on what, and the effect of changes of the organization on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everybody who has no right to it tries every submission of the catalogue: refused, and nothing is changed.
+"""Every submission of the catalogue, sent by callers without the right to it: refused, and nothing is changed.
 
 The tables say what each is told. EXCEPTIONS may only get shorter: every row of it is something that anybody may do.
 """

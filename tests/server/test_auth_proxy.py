@@ -158,7 +158,7 @@ def test_preflight_allows_the_header_of_the_configuration(caller: Caller) -> Non
     assert "x-auth-proxy-config-id" in response.headers["access-control-allow-headers"].lower()
 
 
-PERSONAL = "this application tells only a caller who proves a contact whether it has an account"
+PERSONAL = "prove the contact first; only then this application answers whether it has an account"
 
 
 def test_whether_a_contact_has_an_account_is_not_told(caller: Caller) -> None:

@@ -128,7 +128,7 @@ def by_the_proxy_of_another_parent(place: Place) -> httpx.Response:
 
 
 def by_a_token_of_another_parent(place: Place) -> httpx.Response:
-    """The stranger's organization issued it: for the same address, to whoever reads it there."""
+    """The stranger's organization issued it, for the same address."""
     asked = otp_login_params(place.stranger.proven(place.victim.email), new_key())
     return naming(place.codes.caller, place.victim.caller).submit("otp_login", asked)
 

@@ -1,4 +1,4 @@
-"""What an answered request leaves behind: nothing that only the search for cycles would find."""
+"""An answered request leaves no cycles of objects behind, which only the garbage collector would find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers without a stamp tried on a whole server: it answers, its log stays short, others are served."""
+"""Attacks by callers without a stamp on a running server: it answers, its log stays short, others are served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What published clients send beside the documented members: `null`, and a wish for proofs in two places."""
+"""What published clients send besides the documented members: `null`, and `generateAppProofs` in two places."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Whether somebody has an account is not told by status, text, or the look-ups that an answer takes.
 
-Each question is asked twice of a server in this process: about a contact that a user has, and about one that nobody
-has. Answers must be alike, and so must the statements on the index of contacts, which take the time that depends on
-the question.
+A server in this process gets each question twice: about a contact that a user has, and about one that no user has.
+The answers must be alike. So must the statements on the index of contacts, which take the time that depends on the
+contact.
 """
 
 from __future__ import annotations

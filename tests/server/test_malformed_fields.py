@@ -1,4 +1,5 @@
-"""Every operation, every way to break its request that its struct knows of: refused, named, and nothing written."""
+"""Every operation with every malformed field that follows from its struct: refused, the field named, nothing
+written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -OO` drops docstrings and assertions: a server starts, and documents its operations, all the same."""
+"""`python -OO` drops docstrings and assertions: a server still starts and documents its operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A share of requests for each organization: who spends more is told when to come again."""
+"""Rate limits of organizations: a caller above the limit is refused and told when to send again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who may read: every query of the catalogue, asked by everybody; the allowed get the root user's answer."""
+"""Who may read: every query of the catalogue, sent by every kind of caller. Allowed callers get the root user's
+answer."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def an_attempt_at_a_code(person: Person) -> httpx.Response:
 
 
 def an_attempt_with_ones_own_key(person: Person) -> httpx.Response:
-    """Who saw the code on its way encrypts it anew, for a key of their own, after its owner."""
+    """Somebody else has seen the code. After its owner has used it, they encrypt it for a key of their own."""
     codes = person.codes
     begun = codes.started(person.email)
     code = codes.outbox.code(person.email)
@@ -370,7 +370,7 @@ def test_a_part_is_good_for_nothing_else(codes: Codes, replay: Replay) -> None:
 
 
 def test_a_login_of_the_proxy_sent_again_is_for_the_same_key_alone(codes: Codes) -> None:
-    """Whoever has the request cannot use the session without the private half of its key."""
+    """The session is of no use to a caller who has the request and not the private half of its key."""
     person, config_id = new_person(codes), new_proxy(codes.caller)
     key = generate_api_key()
     asked = otp_login_params(person.verification_token(), key.public_key)

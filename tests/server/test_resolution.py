@@ -1,4 +1,4 @@
-"""Which user of which organization a stamp means: parents, sub-organizations, and keys that are in several."""
+"""The user and organization of a stamp: parents, sub-organizations, and keys that several organizations have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One master key in the place of another: everything moves, nothing is lost, what does not fit is refused."""
+"""Rotation of the master key: every value is sealed again, nothing is lost, wrong keys are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same bytes again are the same activity: whoever sends them, however late, however many at once."""
+"""The same bytes again return the same activity, for every caller, at any later time, and concurrently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From settings to the senders of messages: what is needed, and what a wrong setting is told."""
+"""From settings to the senders of messages: required settings, and the errors for wrong ones."""
 
 from __future__ import annotations
 

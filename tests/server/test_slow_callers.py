@@ -1,4 +1,5 @@
-"""Callers that send slowly, endlessly or nothing: they are told so or cut off, the others are served meanwhile."""
+"""Callers that send slowly, endlessly or nothing: they get an error or are disconnected; others are served
+meanwhile."""
 
 from __future__ import annotations
 

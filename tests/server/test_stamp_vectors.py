@@ -1,4 +1,4 @@
-"""Stamps made by published clients, sent to a server: each gets the verdict that its maker says it must get.
+"""Stamps made by published clients, sent to a server: each is accepted or refused as its vector says.
 
 The keys of the vectors belong to a user of an organization whose id the vectors' bodies name.
 """

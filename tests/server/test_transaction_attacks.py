@@ -1,4 +1,4 @@
-"""What was tried to sign past the rules, or to stop the service, with transactions and contract interfaces.
+"""Attacks with transactions and contract interfaces: to sign against the policies, or to stop the service.
 
 Here: the attacks themselves, over HTTP. Not here: each rule of a chain (`tests/chains`), calls that do not decode
 (`tests/operations/test_unread_calls`).

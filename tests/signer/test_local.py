@@ -210,8 +210,8 @@ def test_check_value() -> None:
 
 
 def _prover(entropy: Callable[[int], bytes] | None = None) -> LocalSigner:
-    founding = LocalSigner(MASTER) if entropy is None else LocalSigner(MASTER, entropy=entropy)
-    return LocalSigner(MASTER, {PROOF_KEY.name: founding.new_installation_key(PROOF_KEY)})
+    first = LocalSigner(MASTER) if entropy is None else LocalSigner(MASTER, entropy=entropy)
+    return LocalSigner(MASTER, {PROOF_KEY.name: first.new_installation_key(PROOF_KEY)})
 
 
 def test_proofs_verify() -> None:

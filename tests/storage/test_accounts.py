@@ -1,4 +1,4 @@
-"""Accounts and secrets that change and go: what is left is what every process reads, in both databases."""
+"""Accounts and secrets that are changed and deleted: every process reads the result, on both databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How waiting commits become one transaction: in one order, each row once; or not at all, where they contradict."""
+"""Waiting commits become one transaction: in one order, with each row once; or none, if they contradict each
+other."""
 
 from __future__ import annotations
 

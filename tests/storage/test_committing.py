@@ -1,4 +1,4 @@
-"""What a commit promises: whole or not at all, once, in order, across processes."""
+"""The guarantees of a commit: complete or not at all, once, in order, across processes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def open_stores(request: pytest.FixtureRequest) -> OpenStores:
     @asynccontextmanager
     async def in_memory() -> AsyncIterator[Opened]:
         database, organization = MemoryDatabase(), an_organization()
-        database.found(organization)
+        database.insert(organization)
         yield MemoryStore(database), MemoryStore(database), CommitHistory(organization)
 
     if request.param == "memory":

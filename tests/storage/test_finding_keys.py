@@ -1,4 +1,4 @@
-"""What signing looks up: an account by its address, a sealed secret by its record, the texts of some interfaces."""
+"""The look-ups of a signature: an account by its address, a sealed secret by its record, texts of interfaces."""
 
 from __future__ import annotations
 

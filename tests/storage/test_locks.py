@@ -1,4 +1,4 @@
-"""The lock of an organization: no other process changes it meanwhile, and nobody waits for ever.
+"""The lock of an organization: no other process changes it while it is held, and no process waits for ever.
 
 On SQLite, where one process serves, the lock is of the whole file.
 """
@@ -145,8 +145,8 @@ def test_other_organizations_go_on(new_postgres: MakeDatabase) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             children = [CommitHistory(an_organization(parent_id=history.head.id)) for _ in range(8)]
-            founding = [store.commit(history.suborganization(child.head)) for child in children]
-            assert await asyncio.gather(*founding) == [COMMITTED] * 8
+            creations = [store.commit(history.suborganization(child.head)) for child in children]
+            assert await asyncio.gather(*creations) == [COMMITTED] * 8
             lock = await store.lock(history.head.id)
             for place in (store, other):
                 commits = [each for child in children for each in (child.signing(), child.step())]

@@ -1,4 +1,4 @@
-"""What changing the master key asks of a store: every data key by page, facts that change by compare-and-swap."""
+"""What a rotation of the master key needs of a store: data keys by page, instance values by compare-and-swap."""
 
 from __future__ import annotations
 

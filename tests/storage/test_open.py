@@ -1,4 +1,5 @@
-"""Which database a URL names; one that names none is refused without being repeated, as it may hold a password."""
+"""The database of a URL. A malformed URL is refused with an error that does not repeat it: it may hold a
+password."""
 
 from __future__ import annotations
 

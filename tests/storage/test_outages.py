@@ -1,4 +1,4 @@
-"""While the database is away every call says Unavailable; when it is back the same store works again, by itself."""
+"""While the database does not answer, every call raises Unavailable; afterwards the same store works again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever changes an activity at the same instant as another: one of them wins, and nobody waits for ever.
+"""Concurrent changes of one activity: one of them succeeds, and no caller waits for ever.
 
 Here: two stores and several processes on one database. Not here: races for an organization (`test_committing`).
 """
@@ -149,8 +149,8 @@ def test_batches_of_two_processes_never_wait_for_each_other(database: str) -> No
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             children = [an_organization(parent_id=history.head.id) for _ in range(4)]
-            founding = [store.commit(history.suborganization(child)) for child in children]
-            assert await asyncio.gather(*founding) == [COMMITTED] * 4
+            creations = [store.commit(history.suborganization(child)) for child in children]
+            assert await asyncio.gather(*creations) == [COMMITTED] * 4
             by_id = {child.id: child for child in children}
             for round_ in range(10):
                 opened_ones = [await waiting(store, CommitHistory(child)) for child in children for _ in range(3)]

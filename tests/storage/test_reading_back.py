@@ -1,4 +1,4 @@
-"""What is committed is what is read: records, activities with their votes, pages, texts, accounts, look-ups."""
+"""Everything that was committed is read back: records, activities with votes, pages, texts, accounts, look-ups."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.support.databases import PostgresDatabase, Rows, SqliteDatabase
 COMMITTED = CommitOutcome.COMMITTED
 
 
-def test_founding_is_read_back_by_another_process(database: str) -> None:
+def test_bootstrap_is_read_back_by_another_process(database: str) -> None:
     async def run() -> None:
         organization = an_organization(users=(a_user(), a_user("Grace")))
         interface_id = next(iter(organization.contract_interfaces))
@@ -59,18 +59,18 @@ def test_founding_is_read_back_by_another_process(database: str) -> None:
     asyncio.run(run())
 
 
-def test_an_instance_is_founded_once(database: str) -> None:
+def test_an_instance_is_bootstrapped_once(database: str) -> None:
     async def run() -> None:
         candidates = [an_organization() for _ in range(4)]
         async with opened(database) as store, opened(database) as other:
-            founded = await asyncio.gather(
+            written = await asyncio.gather(
                 *[
                     place.bootstrap(candidate, (), (), {"mode": candidate.id.encode()})
                     for place, candidate in zip([store, other] * 2, candidates, strict=True)
                 ]
             )
-            assert sorted(founded) == [False, False, False, True]
-            winner = candidates[founded.index(True)]
+            assert sorted(written) == [False, False, False, True]
+            winner = candidates[written.index(True)]
             assert await other.instance_value("mode") == winner.id.encode()
             for candidate in candidates:
                 assert await other.organization(candidate.id) == (candidate if candidate is winner else None)

@@ -1,4 +1,4 @@
-"""What is removed is gone for every process: records, look-ups, texts, and all of an organization that is deleted.
+"""Deletions that every process sees: records, look-ups, texts, and everything of a deleted organization.
 
 Here: both engines, and processes that learn of it from what changed or from a first load.
 """

@@ -1,4 +1,4 @@
-"""What many votes and evaluations say in the same words is kept once, and read with each of them."""
+"""Content-addressed snapshots: a value that many votes or evaluations share is stored once and read with each."""
 
 from __future__ import annotations
 

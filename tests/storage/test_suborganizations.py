@@ -1,4 +1,4 @@
-"""Sub-organizations: founded together with their parent's activity, found by page and by what they hold."""
+"""Sub-organizations: created in the commit of their parent's activity, listed by page, found by their look-ups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
 ALL = Page(limit=100)
 
 
-def test_a_child_is_founded_with_its_parents_activity(database: str) -> None:
+def test_a_child_is_created_with_its_parents_activity(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
@@ -44,7 +44,7 @@ def test_a_child_is_founded_with_its_parents_activity(database: str) -> None:
     asyncio.run(run())
 
 
-def test_a_child_is_founded_whole_or_not_at_all(database: str) -> None:
+def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
             history = await new_history(store)

@@ -1,4 +1,4 @@
-"""Rows with a revision of their own: one-time codes, their counts, outgoing messages, on both databases."""
+"""Rows with their own revision: one-time codes, their counts, outgoing messages, on both databases."""
 
 from __future__ import annotations
 

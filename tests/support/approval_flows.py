@@ -50,7 +50,7 @@ ASKED: dict[str, Params] = {
         "rootUsers": [{name: value for name, value in new_user(c).items() if name != "userTags"}],
     },
 }
-"""Parameters where it does not matter which."""
+"""Any valid parameters."""
 
 
 def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:

@@ -31,13 +31,13 @@ class Actor:
     _query_fields: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def parameters(self, activity_type: str) -> dict[str, Any]:
-        """A valid example, made once, so that trying changes nothing."""
+        """A valid example, made once, so that further attempts change nothing."""
         if activity_type not in self._parameters:
             self._parameters[activity_type] = SUBMISSIONS[activity_type](self.record_ids)
         return self._parameters[activity_type]
 
     def query_fields(self, name: str) -> dict[str, Any]:
-        """The fields of a valid query, made once, too."""
+        """The fields of a valid query, also made once."""
         if name not in self._query_fields:
             self._query_fields[name] = QUERIES[name](self.record_ids)
         return self._query_fields[name]
@@ -134,7 +134,7 @@ class AuthorizationScenario:
         return caller
 
     def _on_oneself(self) -> Actor:
-        """Without rights, and every example is about this user's own record and credentials."""
+        """A user without rights, about whose own record and credentials every example is."""
         user = self.root.new_user()
         theirs = create_records(self.root, user)
 

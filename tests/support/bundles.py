@@ -1,4 +1,4 @@
-"""The client's half of a bundle, as the published clients do it: every check, then HPKE. An independent reading.
+"""The client's part of a bundle, as in published clients: all checks, then HPKE. An independent implementation.
 
 Written on the primitives of RFC 9180 and not on the library that the server uses.
 """
@@ -25,7 +25,7 @@ INFO = b"turnkey_hpke"
 
 
 class Refused(Exception):
-    """The client trusts or understands the bundle not."""
+    """The client does not trust or understand the bundle."""
 
 
 def private_key(scalar: bytes) -> ec.EllipticCurvePrivateKey:
@@ -79,7 +79,7 @@ def client_secret(plaintext: bytes, receiver: bytes) -> str:
 
 
 def message(plaintext: bytes, receiver: bytes) -> str:
-    """What a client sends: `plaintext` sealed to `receiver` (65 bytes)."""
+    """The message of a client: `plaintext` sealed to `receiver` (65 bytes)."""
     sender = fresh()
     of_receiver = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), receiver)
     steps = schedule(sender.exchange(ec.ECDH(), of_receiver), point(sender), receiver)

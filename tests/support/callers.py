@@ -27,7 +27,7 @@ def unique(name: str) -> str:
 
 
 def encoded(value: Any) -> bytes:
-    """As published clients write JSON: compact, characters left as they are."""
+    """JSON in the form of published clients: compact, with characters not escaped."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -51,7 +51,7 @@ class Caller:
         return dict([ApiKeyStamper(self.key.public_key, self.key.private_key, self.key.curve).stamp(body)])
 
     def post(self, path: str, body: bytes, headers: Headers | None = None) -> httpx.Response:
-        """Exactly these bytes, stamped; `headers` add to the stamp."""
+        """Send exactly these bytes with a stamp and these `headers`."""
         return self.http.post(path, content=body, headers={**self.stamped(body), **(headers or {})})
 
     def query_body(self, **fields: Any) -> bytes:
@@ -95,7 +95,7 @@ class Caller:
         return result
 
     def new_user(self, **members: Any) -> Caller:
-        """A user made by this one, with a key of its own."""
+        """Create a user with its own key."""
         key = generate_api_key()
         made = self.result("create_users", {"users": [user_params(key.public_key) | members]})
         return self.with_key(key, made["userIds"][0])

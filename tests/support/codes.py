@@ -1,4 +1,4 @@
-"""Asking a server that keeps its messages for one-time codes, and using them. Not here: the parameters."""
+"""Requests for one-time codes to a development server, and their use. Not here: the parameters."""
 
 from __future__ import annotations
 

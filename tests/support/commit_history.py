@@ -38,7 +38,7 @@ async def new_history(store: DatabaseStore) -> CommitHistory:
 
 @dataclass
 class CommitHistory:
-    """What the pipeline does, in miniature: `head` is the organization that the next commit begins from."""
+    """A small model of the pipeline: `head` is the organization on which the next commit is decided."""
 
     head: Organization
 
@@ -49,7 +49,7 @@ class CommitHistory:
         fingerprint: str | None = None,
         padding: int = 0,
     ) -> Commit:
-        """A commit that changes records (an interface with its text where none are named)."""
+        """A commit that changes records; without arguments, it adds an interface with its text."""
         if not changes and not attachments:
             interface = an_interface()
             changes = (interface,)
@@ -83,9 +83,9 @@ class CommitHistory:
     def suborganization(
         self, child: Organization, *attachments: Attachment, shares_credentials: bool = True
     ) -> Commit:
-        """A commit by this organization that founds another: by a user of its own, or as a sign-up, which may not
+        """A commit by this organization that creates another: by a user of its own, or as a sign-up, which may not
         bring the credentials of others."""
-        founding = OrganizationChange(
+        creation = OrganizationChange(
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
@@ -96,12 +96,12 @@ class CommitHistory:
             organization_id=self.head.id,
             decided_on=self.head.version,
             activity=an_activity(self.head),
-            new_organization=founding,
+            new_organization=creation,
         )
 
 
 def found_by(organization: Organization) -> frozenset[Lookup]:
-    """By its users and its name."""
+    """The look-ups of its users and its name."""
     of_users = [lookup for user in organization.users.in_order() for lookup in user_lookups(user)]
     return frozenset({*of_users, name_lookup(organization.profile.name)})
 
@@ -116,7 +116,7 @@ def _users_found(organization: Organization, changes: tuple[Change, ...]) -> fro
 
 
 def awaiting(commit: Commit) -> Activity:
-    """The commit's activity, as one that waits for consensus."""
+    """The commit's activity, waiting for consensus."""
     assert commit.activity is not None
     return replace(commit.activity, status=ActivityStatus.CONSENSUS_NEEDED, result={})
 

@@ -256,12 +256,12 @@ def of_logins(user: User) -> list[Record]:
 
 
 def unpackable(length: int) -> str:
-    """So many characters that take as much room in the database."""
+    """A text of this many characters that cannot be compressed."""
     return secrets.token_hex(length // 2)
 
 
 def an_activity(organization: Organization, *, fingerprint: str | None = None, padding: int = 0) -> Activity:
-    """Completed, with the vote of its submitter."""
+    """A completed activity with the vote of its submitter."""
     activity_id = new_id()
     user = organization.users.in_order()[0]
     request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": unpackable(padding)}).encode()

@@ -1,4 +1,4 @@
-"""A database that the tests read and write beside the server: empty, with an organization, counted by table.
+"""A database that tests read and write directly: its rows by table, and more organizations.
 
 Here: both engines behind one handle, and organizations that no operation makes yet. Not here: servers (`servers`).
 """
@@ -28,7 +28,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Database(ABC):
-    """A migrated database at `url`. Close it when done; it opens again when it is asked."""
+    """A migrated database at `url`. After `close`, the next use opens it again."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -62,9 +62,9 @@ class Database(ABC):
         return asyncio.run(run())
 
     def add_organization(self, organization: Organization) -> None:
-        """Another organization, as the activity that founds one will write it."""
+        """Another organization, as the activity that creates it writes it."""
         of_users = [found for user in organization.users.values() for found in user_lookups(user)]
-        founding = OrganizationChange(
+        creation = OrganizationChange(
             after=organization,
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
@@ -75,7 +75,7 @@ class Database(ABC):
                 organization_id=organization.id,
                 decided_on=organization.version,
                 activity=None,
-                new_organization=founding,
+                new_organization=creation,
             )
         )
 

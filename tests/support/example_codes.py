@@ -27,7 +27,7 @@ SANDBOX: dict[str, Any] = {
 
 
 def target_of(bundle: str) -> bytes:
-    """The key (65 bytes) in an OTP target bundle, whose signature is not looked at."""
+    """The key (65 bytes) in an OTP target bundle. Its signature is not verified."""
     content = json.loads(bytes.fromhex(json.loads(bundle)["data"]))
     return bytes.fromhex(content["targetPublic"])
 
@@ -107,7 +107,7 @@ def login_parameters(caller: Caller, *, signed: bool) -> str:
 
 
 def claims(token: str) -> dict[str, Any]:
-    """The claims of a JWT, whose signature is not looked at."""
+    """The claims of a JWT. Its signature is not verified."""
     read: dict[str, Any] = json.loads(decode_base64url(token.split(".")[1]))
     return read
 

@@ -1,4 +1,4 @@
-"""Expressions and requests written at random: well typed ones, and texts of any kind.
+"""A generator of random expressions and requests: well-typed ones, and arbitrary texts.
 
 Whatever takes its chances here takes them from `random.Random`, so that a seed repeats it.
 """
@@ -158,7 +158,7 @@ class _Absent:
 
 
 def random_values(chance: Random) -> dict[str, Any]:
-    """The values of a request at random; one in a few lacks something or is not what it should be."""
+    """Random values of a request. Some of them lack a field or have one of the wrong type."""
     pick = chance.choice
 
     def some(value: Any) -> Any:
@@ -226,7 +226,7 @@ _SCRAPS = [*_PLAIN.split(), "\n", "\t", "\u00e9", "\U0001f511", "\x00", "9" * 40
 
 
 def scribble(chance: Random) -> str:
-    """A text that may be no expression at all: scraps of the language, or an expression spoiled somewhere."""
+    """A text that may be no expression: random tokens of the language, or an expression with an error."""
     if chance.random() < 0.4:
         glue = chance.choice(["", " "])
         return glue.join(chance.choices(_SCRAPS, k=chance.randrange(1, 40)))

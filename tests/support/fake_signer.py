@@ -1,4 +1,4 @@
-"""A signer and providers that depend on nothing: key material is made of ids and paths, the same on every run."""
+"""A deterministic signer and OAuth 2.0 providers: key material is derived from ids and paths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _newest(targets: Sequence[ImportTarget]) -> str:
 
 
 class FakeSigner:
-    """Key material that depends on nothing but ids and paths. Implements `activities.ports.Signer`."""
+    """Key material that depends only on ids and paths. Implements `pipeline.ports.Signer`."""
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return Sealed("master", organization_id.encode())
@@ -229,7 +229,7 @@ class FakeSigner:
 
 
 class FakeProviders:
-    """Knows whoever the code names. Implements `pipeline.ports.OAuth2`."""
+    """The person is the one that the code names. Implements `pipeline.ports.OAuth2`."""
 
     own_issuer = "https://own.example"
 

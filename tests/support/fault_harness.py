@@ -1,4 +1,4 @@
-"""A few users under one policy, and an activity of theirs that waits: made anew for every race.
+"""A few users under one policy, and an activity of theirs that waits: created again for every race.
 
 Here: who there is, and what they can do at the same instant. Not here: which races, and what must hold afterwards.
 """
@@ -19,7 +19,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, answered, api_key_params, unique, user_params
 
 JITTER_S = 0.004
-"""How far apart moves of the same instant may begin: about as long as one takes."""
+"""The most time between the starts of concurrent moves: about as long as one move takes."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PendingActivity:
 
 
 Move = Callable[[PendingActivity, int], httpx.Response]
-"""Something that somebody does at a server."""
+"""A request of a user to a server."""
 
 
 def create_pending_activity(callers: Sequence[Caller], names: str, needed: int) -> PendingActivity:
@@ -111,7 +111,7 @@ def deletes_user(name: str) -> Move:
 
 
 def at_once(pending: PendingActivity, moves: Sequence[Move]) -> list[httpx.Response]:
-    """What each move is answered, all begun at the same instant, give or take. Each is made at another server."""
+    """The answers of moves that start at almost the same instant, each on another server."""
     start = threading.Barrier(len(moves))
     delays = [random.uniform(0, JITTER_S) for _ in moves]
 

@@ -1,4 +1,4 @@
-"""A guard for inputs that once hung or might: it ends the test long after any slow machine would be done."""
+"""A guard for inputs that may hang: it ends the test after much more time than a slow machine needs."""
 
 from __future__ import annotations
 

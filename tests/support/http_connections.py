@@ -1,4 +1,4 @@
-"""Connections of the server with an application of the test's own: over real sockets, on the test's event loop.
+"""Connections of the server with an application of the test, over real sockets, on the test's event loop.
 
 Here: starting it, talking to it in bytes. Not here: whole servers (`servers`).
 """
@@ -31,7 +31,7 @@ LIMITS = ConnectionLimits(
     connection_bytes_max=100_000_000,
     proxies=(ipaddress.ip_network("127.0.0.0/8"),),
 )
-"""Wide ones; a test narrows one of them."""
+"""High limits; a test lowers one of them."""
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

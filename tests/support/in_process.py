@@ -1,4 +1,4 @@
-"""A server without sockets, on the event loop of the test: where a test reaches into it, or waits by its clock.
+"""A server without sockets, on the event loop of the test, for tests that use its parts or its clock.
 
 Not here: servers as they are run (`servers`).
 """
@@ -19,7 +19,7 @@ from tests.support.servers import Installation
 
 
 class ApplicationTransport(httpx.AsyncBaseTransport):
-    """Hands a client's requests to an application, as a connection would."""
+    """Passes a client's requests to an application, as a connection does."""
 
     def __init__(self, application: Application) -> None:
         self._application = application

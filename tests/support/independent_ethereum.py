@@ -1,4 +1,4 @@
-"""eth-account, the independent library that Ethereum's signatures are held against.
+"""eth-account, the independent library with which Ethereum's signatures are compared.
 
 One of its dependencies raises the interpreter's recursion limit to where deeply nested JSON crashes the process;
 import it from here, where the limit is put back.

@@ -40,7 +40,7 @@ def compact(header: Mapping[str, Any], payload: Any, sign: Callable[[bytes], byt
 
 @functools.cache
 def rsa_key(bits: int = 2048, number: int = 0) -> rsa.RSAPrivateKey:
-    """One of the tests' RSA keys: making one takes time."""
+    """One of the tests' RSA keys. They are cached, because creating one takes time."""
     return rsa.generate_private_key(65537, bits)
 
 
@@ -109,11 +109,11 @@ class Issuer:
 
 
 ISSUER = Issuer()
-"""Whose tokens the tests' servers take."""
+"""The issuer whose tokens the tests' servers accept."""
 
 
 def write_keys_file(path: Path, *issuers: Issuer) -> Path:
-    """The file that KEYSTEAD_OIDC_KEYS_FILE names."""
+    """Write the file for KEYSTEAD_OIDC_KEYS_FILE."""
     path.write_text(json.dumps({issuer.url: issuer.jwks() for issuer in issuers}))
     return path
 

@@ -92,7 +92,7 @@ def _account(organization_id: str, wallet_id: str, known: Any) -> NewAccount:
 def add_private_key(
     installation: Installation, curve: Curve, *formats: AddressFormat, tags: tuple[str, ...] = ()
 ) -> PrivateKey:
-    """A fresh private key with addresses of these formats."""
+    """A new private key with addresses of these formats."""
     signer = LocalSigner(installation.master_key)
 
     async def add(store: DatabaseStore) -> PrivateKey:

@@ -1,4 +1,4 @@
-"""Submissions by several threads at once, and what is on record of them afterwards."""
+"""Submissions by several concurrent threads, and checks of the activities on record afterwards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Load:
             self._note(body, response)
 
     def send_unanswered_again(self, caller: Caller) -> None:
-        """As a client would."""
+        """Send the body again after temporary failures, as a client does."""
         self._send_again(caller, self.unanswered)
 
     def send_refused_again(self, caller: Caller) -> None:
@@ -109,5 +109,5 @@ def check_record(database: Database, organization_id: str, acknowledged: list[tu
 
 
 def integrity(database: Database) -> list[Any]:
-    """SQLite's own opinion of the file."""
+    """The result of SQLite's integrity check."""
     return database.rows("PRAGMA integrity_check") if database.url.startswith("sqlite") else [("ok",)]

@@ -59,13 +59,13 @@ class MemoryDatabase:
         self.log: list[Commit] = []
         self.locked: set[str] = set()
 
-    def found(self, organization: Organization) -> None:
-        """An organization from nowhere."""
+    def insert(self, organization: Organization) -> None:
+        """Insert an organization without an activity."""
         self.organizations[organization.id] = organization
         self.lookups[organization.id] = by_what_found(organization, ())
 
     def write(self, commit: Commit) -> CommitOutcome:
-        """All of it or nothing."""
+        """Write a commit completely or not at all."""
         outcome = self._checked(commit)
         if outcome is not CommitOutcome.COMMITTED:
             return outcome
@@ -122,7 +122,7 @@ class MemoryDatabase:
         )
 
     def _check_accounts(self, change: OrganizationChange) -> None:
-        """What the indexes of accounts hold: a name once in an organization, a path once in a wallet."""
+        """Check the unique indexes of accounts: a name once in an organization, a path once in a wallet."""
         held = self.accounts.get(change.after.id, [])
         for one in change.attachments:
             if isinstance(one, ChangedAccount):
@@ -173,7 +173,7 @@ class MemoryDatabase:
 
 
 class MemoryStore:
-    """One process's way to the database. Implements `activities.store.Store`.
+    """The store of one process over the database. Implements `pipeline.store.Store`.
 
     `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
     instead of the database: with an outcome, with an error that the caller gets, or with None. `newest` is the
@@ -222,12 +222,13 @@ class MemoryStore:
             loop.call_soon(what)
 
     def _write(self) -> None:
-        """All that wait, in their order."""
+        """Write all waiting commits, in their order."""
         waiting, self._waiting = self._waiting, []
         self._settle(waiting, is_locked=False)
 
     def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]], *, is_locked: bool) -> None:
-        """None is told before all are written. `is_locked`: by this store, for this batch."""
+        """Report the outcomes after all are written. `is_locked`: this store has locked the organization for this
+        batch."""
         settled = [
             (future, self._outcome(commit))
             if is_locked or commit.organization_id not in self.database.locked
@@ -444,7 +445,7 @@ def _stored(one: ChangedAccount) -> StoredAccount:
 
 
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
-    """What the index should hold, made afresh."""
+    """The expected contents of the index, computed from the organizations."""
     users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
     return users | of_accounts | {name_lookup(organization.profile.name)}

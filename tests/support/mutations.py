@@ -18,7 +18,7 @@ from keystead.api.identifiers import UUID_PATTERN
 
 
 class Mutation(NamedTuple):
-    """`name` says what is broken, `field` is the path of the field at fault."""
+    """`name`: what is malformed. `field`: the path of the malformed field."""
 
     name: str
     value: Any
@@ -70,7 +70,7 @@ def _wrong_values(hint: Any, valid: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(hint: Any, valid: Any, path: str) -> Iterator[Mutation]:
-    """What can go wrong inside of an object, or of the first item of a list."""
+    """The mutations inside an object, or inside the first item of a list."""
     struct = struct_in(hint)
     if isinstance(valid, dict) and struct is not None:
         yield from mutations(struct, valid, path)

@@ -1,4 +1,4 @@
-"""The rules of the language read aloud: an interpreter that walks the tree and looks everything up each time.
+"""A slow, simple evaluator of the policy language: it walks the tree and looks everything up each time.
 
 It shares the tree and the tables with the evaluator, and nothing else. It knows no budget.
 """
@@ -34,7 +34,7 @@ TEXTS = (Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS)
 
 
 class Failed(Exception):
-    """`unreadable`: the value is there, and is not what the expression needs."""
+    """`unreadable`: the value exists and is not of the needed form."""
 
     def __init__(self, *, unreadable: bool) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def truth(typed: Typed) -> bool:
 
 
 def admitted(kind: Type, value: Any) -> Typed:
-    """A value as the table says it is, if it is."""
+    """The value, if it has the declared type."""
     if value is None:
         raise ABSENT()
     whole = isinstance(value, int) and not isinstance(value, bool)
@@ -269,7 +269,7 @@ class Reader:
         return holder[low:high]
 
     def items(self, of: Typed) -> list[Typed]:
-        """The items of a list, not yet looked at. Those of a list literal know their types themselves."""
+        """The items of a list, not evaluated. Items of a list literal have their own types."""
         kind, holder = of
         if not isinstance(holder, list | tuple):
             raise UNREADABLE()

@@ -419,7 +419,7 @@ def submitter(activity_type: str, root: Caller) -> Caller:
 
 
 def examples_of(operation: Operation) -> dict[str, Make]:
-    """By activity type, or by the query's name; empty where the tables lack the operation."""
+    """The example by activity type, or by the query's name; empty if the tables lack the operation."""
     names = operation.activity_types or (operation.name,)
     return {name: (QUERIES | SUBMISSIONS)[name] for name in names if name in QUERIES | SUBMISSIONS}
 
@@ -429,7 +429,7 @@ EXAMPLED = [operation for operation in CATALOGUE if examples_of(operation)]
 
 
 def example_body(caller: Caller, operation: Operation, record_ids: RecordIds, activity_type: str = "") -> bytes:
-    """A valid request, of the current type where none is named."""
+    """A valid request, of the current activity type if none is named."""
     if operation.kind == "query":
         return caller.query_body(**QUERIES[operation.name](record_ids))
     activity_type = activity_type or operation.activity_types[0]

@@ -1,4 +1,4 @@
-"""What an organization holds for the examples: a record of each kind, and more of them on demand.
+"""The records of an organization for the examples: one of each kind, and more of them on demand.
 
 Not here: the requests themselves (`examples`).
 """
@@ -92,7 +92,7 @@ class RecordIds:
 
 _IDS: dict[str, Any] = {one.name: new_id() for one in fields(RecordIds) if one.name not in ("fresh", "_kept")}
 UNKNOWN_IDS = RecordIds(**_IDS)
-"""Ids of nothing, for requests that are refused before anything is looked up."""
+"""Ids of no record, for requests that are refused before any look-up."""
 
 
 def create_records(caller: Caller, holder: Caller | None = None) -> RecordIds:

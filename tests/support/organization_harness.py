@@ -86,7 +86,7 @@ def encoded(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Person:
-    """A founding user, with the API key `public_key(name)`."""
+    """A user of the first version, with the API key `public_key(name)`."""
 
     name: str
     tags: tuple[str, ...] = ()
@@ -117,8 +117,8 @@ class OrganizationHarness:
         self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
         self.user_ids = {person.name: self.ids() for person in members}
         self.id = self.ids()
-        self.founding = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
-        self.database.found(self.founding)
+        self.first_version = from_records(self.id, Version(1, self.ids()), self._records(members, root, threshold))
+        self.database.insert(self.first_version)
         self.limits = limits or Limits()
         self.stores = [MemoryStore(self.database, chance) for _ in range(processes)]
         self.identities = identities or KnownIssuers(self.clock, {ISSUER.url: ISSUER.key_set()})
@@ -242,7 +242,7 @@ class OrganizationHarness:
         return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
-        """Exactly these bytes."""
+        """Submit exactly these bytes."""
         return self.run(self.sending(self.caller(who, key), name, body))
 
     def submit(
@@ -275,7 +275,7 @@ class OrganizationHarness:
         return asyncio.run(shown(self.reading(who), self.database.activities[self.id][activity.id]))
 
     def result(self, who: str, name: str, parameters: Mapping[str, Any], **envelope: Any) -> Any:
-        """The one result of what must be completed."""
+        """The one result of an activity that must be completed."""
         activity = self.submit(who, name, parameters, **envelope)
         assert activity.status == "ACTIVITY_STATUS_COMPLETED", activity
         (result,) = activity.result.values()

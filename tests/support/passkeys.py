@@ -1,4 +1,4 @@
-"""A passkey in software: it registers as a browser would hand it over, and stamps requests."""
+"""A software passkey: it produces a registration in the form of a browser, and stamps requests."""
 
 from __future__ import annotations
 

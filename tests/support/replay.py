@@ -1,4 +1,4 @@
-"""An organization made again from its beginning and the record of its activities, and from nothing else.
+"""Rebuilds an organization from its first version and its activities on record only.
 
 An execution draws its ids right after that of the evaluation which allowed it, so the record tells them too.
 """
@@ -28,15 +28,15 @@ from tests.support.organization_harness import Ids, ManualClock, number_of
 
 
 async def replayed(
-    founding: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
+    first_version: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
 ) -> tuple[Organization, list[Organization]]:
     """The organization after its completed activities, in the order in which they were allowed, and the
     organizations that they made."""
     allowed_by = {said.activity_id: said.id for said in evaluations}
     completed = [one for one in activities if one.status is ActivityStatus.COMPLETED]
-    organization, made = founding, []
+    organization, made = first_version, []
     database = MemoryDatabase()
-    database.found(founding)
+    database.insert(first_version)
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)

@@ -1,4 +1,4 @@
-"""secp256k1 by the Python functions of the library itself, to check `keystead.primitives.secp256k1` against."""
+"""secp256k1 with the library's own Python functions, to compare with `keystead.primitives.secp256k1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server processes on loopback ports over a database with an organization: to be called, stopped, killed.
+"""Server processes on loopback ports over a database with an organization; tests call, stop and kill them.
 
 Here: bootstrap, starting, the log. Not here: requests (`callers`), databases (`databases`).
 """
@@ -175,7 +175,7 @@ class Server:
 
     @property
     def signer_pid(self) -> int:
-        """Of the signer's process, which must be there."""
+        """The id of the signer's process, which must exist."""
         (pid,) = self.children(b"keystead.signer.process")
         return pid
 

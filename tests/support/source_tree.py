@@ -15,7 +15,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
-PURE = ("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit")
+PURE = ("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit", "describe")
 """The packages that hold no mutable state."""
 
 
@@ -47,8 +47,13 @@ def pure_modules() -> list[Module]:
     return [module for module in modules().values() if module.package in PURE]
 
 
-def imported_names(module: Module) -> Iterator[str]:
+@cache
+def imported_names(module: Module) -> tuple[str, ...]:
     """The dotted name of everything that the module imports, also in functions and for type checkers."""
+    return tuple(_imported_names(module))
+
+
+def _imported_names(module: Module) -> Iterator[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

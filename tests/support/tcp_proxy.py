@@ -19,6 +19,8 @@ class TcpProxy:
     def __init__(self, url: str) -> None:
         self._parts = urlsplit(url)
         self._broken = False
+        self._thawed = asyncio.Event()
+        self._thawed.set()
         self._loses_answer_of: bytes | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self.url = ""
@@ -32,6 +34,13 @@ class TcpProxy:
     def mend(self) -> None:
         self._broken = False
 
+    def freeze(self) -> None:
+        """Connections stay, new ones come about, and no byte passes any more: as of a machine that stands still."""
+        self._thawed.clear()
+
+    def thaw(self) -> None:
+        self._thawed.set()
+
     def cut_before_answer_of(self, words: bytes) -> None:
         """As soon as the database has answered a message with these words, and before anybody hears it."""
         self._loses_answer_of = words
@@ -40,9 +49,12 @@ class TcpProxy:
         if self._broken:
             writer.transport.abort()
             return
+        ends = {writer}
+        self._writers |= ends
+        await self._thawed.wait()
         host, port = self._parts.hostname, self._parts.port
         there_reader, there_writer = await asyncio.open_connection(host, port)
-        ends = {writer, there_writer}
+        ends |= {there_writer}
         self._writers |= ends
         asked = asyncio.Event()
         with suppress(ConnectionError, asyncio.CancelledError):
@@ -53,6 +65,7 @@ class TcpProxy:
 
     async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event) -> None:
         while data := await reader.read(_CHUNK):
+            await self._thawed.wait()
             if self._loses_answer_of is not None and self._loses_answer_of in data:
                 self._loses_answer_of = None
                 asked.set()
@@ -63,6 +76,7 @@ class TcpProxy:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event
     ) -> None:
         while data := await reader.read(_CHUNK):
+            await self._thawed.wait()
             if asked.is_set():
                 self.cut()
                 return
@@ -80,4 +94,5 @@ async def tcp_proxy_to(url: str) -> AsyncIterator[TcpProxy]:
         yield proxy
     finally:
         proxy.cut()
+        proxy.thaw()
         server.close()

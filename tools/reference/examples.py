@@ -34,7 +34,6 @@ from tools.reference.stable import Stable
 
 ORGANIZATION_ID = "019ab700-0000-7000-8000-00000000aaaa"
 ROOT_USER_ID = "019ab700-0000-7000-8000-00000000bbbb"
-UNKNOWN_ID = "019ab700-0000-7000-8000-00000000ffff"
 
 
 class Refused(Struct, frozen=True):

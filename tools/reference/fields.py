@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 import msgspec
 from msgspec import inspect
@@ -156,6 +155,6 @@ def _limits(least: int | None, most: int | None, unit: str) -> str:
     raise AssertionError
 
 
-def members_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The names on the wire and whether each is required, of the first level."""
-    return {field.encode_name: field.required for field in _fields(struct)}
+def members_of(struct: type[msgspec.Struct]) -> list[str]:
+    """The names on the wire, of the first level."""
+    return [field.encode_name for field in _fields(struct)]

@@ -31,8 +31,8 @@ def calling(credentials: Path | None) -> Iterator[Client]:
         ) as client:
             yield client
     except PermissionDenied as denied:
-        judged = next((detail["activityId"] for detail in denied.details if "activityId" in detail), None)
-        hint = f"; `keystead policy explain {judged}` says which policies were evaluated" if judged else ""
+        evaluated = next((detail["activityId"] for detail in denied.details if "activityId" in detail), None)
+        hint = f"; `keystead policy explain {evaluated}` says which policies were evaluated" if evaluated else ""
         raise Failure(f"{denied}{hint}") from denied
     except KeysteadError as failed:
         raise Failure(str(failed)) from failed

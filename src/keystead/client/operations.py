@@ -441,7 +441,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.GetSessionProfilesResponse:
-        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        """All session profiles for sessions of the organization: its own and its parent's."""
         return self._query(
             "get_session_profiles",
             shapes.GetSessionProfilesResponse,
@@ -580,7 +580,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListEmailEventsResponse:
-        """What became of e-mails to an address, newest first, by page."""
+        """The events of e-mails to an address, newest first, by page."""
         return self._query(
             "list_email_events",
             shapes.ListEmailEventsResponse,
@@ -936,7 +936,7 @@ class Operations(Calls):
     ) -> shapes.CreateMfaPolicySubmitted:
         """Add an MFA policy: which further proofs a user's activities need.
 
-        `order`: the policy of the lowest order whose condition holds is the one enforced.
+        `order`: of the policies whose condition holds, the one with the lowest order is enforced.
         """
         return self._submit(
             shapes.CreateMfaPolicySubmitted,
@@ -961,7 +961,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateOauth2CredentialSubmitted:
-        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+        """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
 
         `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
         """
@@ -1084,9 +1084,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateReadOnlySessionSubmitted:
-        """Begin a session of the submitter that opens queries, and nothing else.
+        """Start a session of the submitter that is valid for queries only.
 
-        Nothing is asked: the session is the submitter's.
+        No parameters: the session is for the submitter.
         """
         return self._submit(
             shapes.CreateReadOnlySessionSubmitted,
@@ -1106,9 +1106,10 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateReadWriteSessionSubmitted:
-        """Begin a session of a user, by a new key that only the holder of the target key can read.
+        """Start a session of a user, with a new key that only the holder of the target key can open.
 
-        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        `target_public_key`: the P-256 key to which the session's key is sealed. `user_id` is the submitter if
+        absent.
         """
         return self._submit(
             shapes.CreateReadWriteSessionSubmitted,
@@ -1195,7 +1196,7 @@ class Operations(Calls):
     ) -> shapes.CreateSubOrganizationSubmitted:
         """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
 
-        `disable_…`: the feature is off from the start; all four are on otherwise.
+        `disable_…`: the feature is off. Without these, all four features are on.
         """
         return self._submit(
             shapes.CreateSubOrganizationSubmitted,
@@ -1380,7 +1381,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauth2CredentialSubmitted:
-        """Forget a credential: nobody logs in with it any more."""
+        """Delete a credential. Nobody can log in with it afterwards."""
         return self._submit(
             shapes.DeleteOauth2CredentialSubmitted,
             organization_id,
@@ -1398,7 +1399,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Remove OAuth identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
         return self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -1632,7 +1633,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.EmailAuthSubmitted:
-        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+        """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key.
 
         `target_public_key`: the P-256 key that the session's key is sealed to.
         """
@@ -1831,7 +1832,7 @@ class Operations(Calls):
     ) -> shapes.InitOtpSubmitted:
         """Send a one-time code to an e-mail address or a phone number.
 
-        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        `otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent.
         """
         return self._submit(
             shapes.InitOtpSubmitted,
@@ -1871,9 +1872,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitOtpAuthSubmitted:
-        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+        """Send a one-time code for otp_auth to a contact of a user of this organization.
 
-        As InitOtpIntentV3; its code is for otp_auth.
+        See InitOtpIntentV3. The code is for otp_auth.
         """
         return self._submit(
             shapes.InitOtpAuthSubmitted,
@@ -1938,7 +1939,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthSubmitted:
-        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+        """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
         """
@@ -1967,7 +1968,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.Oauth2AuthenticateSubmitted:
-        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person.
 
         `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
 
@@ -1998,7 +1999,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthLoginSubmitted:
-        """Begin a session of the user whom an ID token proves.
+        """Start a session of the user whom an ID token proves.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
         """
@@ -2027,9 +2028,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
 
-        `target_public_key`: the P-256 key that the session's key is sealed to.
+        `target_public_key`: the P-256 key to which the session's key is sealed.
         """
         return self._submit(
             shapes.OtpAuthSubmitted,
@@ -2057,9 +2058,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpLoginSubmitted:
-        """Begin a session of the user who has the contact that a verification token proves.
+        """Start a session of the user whose contact a verification token proves.
 
-        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        `public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent.
         """
         return self._submit(
             shapes.OtpLoginSubmitted,
@@ -2230,9 +2231,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.StampLoginSubmitted:
-        """Begin a session of the user whose stamp the request has.
+        """Start a session of the user whose stamp the request has.
 
-        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        `public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent.
         """
         return self._submit(
             shapes.StampLoginSubmitted,
@@ -2319,7 +2320,7 @@ class Operations(Calls):
     ) -> shapes.UpdateMfaPolicySubmitted:
         """Change an MFA policy.
 
-        What is absent stays.
+        Absent fields do not change.
         """
         return self._submit(
             shapes.UpdateMfaPolicySubmitted,
@@ -2618,9 +2619,9 @@ class Operations(Calls):
     ) -> shapes.VerifyOtpSubmitted:
         """Exchange a one-time code for a verification token.
 
-        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+        `encrypted_otp_bundle`: JSON text with the code and a public key, encrypted to the key from init_otp.
 
-        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
         """
         return self._submit(
             shapes.VerifyOtpSubmitted,
@@ -2978,7 +2979,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.GetSessionProfilesResponse:
-        """All session profiles that sessions of the organization may name: its own and its parent's."""
+        """All session profiles for sessions of the organization: its own and its parent's."""
         return await self._query(
             "get_session_profiles",
             shapes.GetSessionProfilesResponse,
@@ -3117,7 +3118,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListEmailEventsResponse:
-        """What became of e-mails to an address, newest first, by page."""
+        """The events of e-mails to an address, newest first, by page."""
         return await self._query(
             "list_email_events",
             shapes.ListEmailEventsResponse,
@@ -3473,7 +3474,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreateMfaPolicySubmitted:
         """Add an MFA policy: which further proofs a user's activities need.
 
-        `order`: the policy of the lowest order whose condition holds is the one enforced.
+        `order`: of the policies whose condition holds, the one with the lowest order is enforced.
         """
         return await self._submit(
             shapes.CreateMfaPolicySubmitted,
@@ -3498,7 +3499,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateOauth2CredentialSubmitted:
-        """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
+        """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider.
 
         `encrypted_client_secret`: hex, encrypted to the key `client_secret_key` of GET /installation-keys.
         """
@@ -3621,9 +3622,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateReadOnlySessionSubmitted:
-        """Begin a session of the submitter that opens queries, and nothing else.
+        """Start a session of the submitter that is valid for queries only.
 
-        Nothing is asked: the session is the submitter's.
+        No parameters: the session is for the submitter.
         """
         return await self._submit(
             shapes.CreateReadOnlySessionSubmitted,
@@ -3643,9 +3644,10 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateReadWriteSessionSubmitted:
-        """Begin a session of a user, by a new key that only the holder of the target key can read.
+        """Start a session of a user, with a new key that only the holder of the target key can open.
 
-        `target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter.
+        `target_public_key`: the P-256 key to which the session's key is sealed. `user_id` is the submitter if
+        absent.
         """
         return await self._submit(
             shapes.CreateReadWriteSessionSubmitted,
@@ -3732,7 +3734,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreateSubOrganizationSubmitted:
         """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
 
-        `disable_…`: the feature is off from the start; all four are on otherwise.
+        `disable_…`: the feature is off. Without these, all four features are on.
         """
         return await self._submit(
             shapes.CreateSubOrganizationSubmitted,
@@ -3917,7 +3919,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauth2CredentialSubmitted:
-        """Forget a credential: nobody logs in with it any more."""
+        """Delete a credential. Nobody can log in with it afterwards."""
         return await self._submit(
             shapes.DeleteOauth2CredentialSubmitted,
             organization_id,
@@ -3935,7 +3937,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauthProvidersSubmitted:
-        """Remove OAuth identities from a user, who must keep a lasting credential."""
+        """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
         return await self._submit(
             shapes.DeleteOauthProvidersSubmitted,
             organization_id,
@@ -4169,7 +4171,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.EmailAuthSubmitted:
-        """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key.
+        """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key.
 
         `target_public_key`: the P-256 key that the session's key is sealed to.
         """
@@ -4368,7 +4370,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.InitOtpSubmitted:
         """Send a one-time code to an e-mail address or a phone number.
 
-        `otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent.
+        `otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent.
         """
         return await self._submit(
             shapes.InitOtpSubmitted,
@@ -4408,9 +4410,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.InitOtpAuthSubmitted:
-        """Send a one-time code that otp_auth takes, to a contact of a user of this organization.
+        """Send a one-time code for otp_auth to a contact of a user of this organization.
 
-        As InitOtpIntentV3; its code is for otp_auth.
+        See InitOtpIntentV3. The code is for otp_auth.
         """
         return await self._submit(
             shapes.InitOtpAuthSubmitted,
@@ -4475,7 +4477,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthSubmitted:
-        """Begin a session of the user whom an ID token proves, by a new key sealed to the target key.
+        """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
         """
@@ -4504,7 +4506,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.Oauth2AuthenticateSubmitted:
-        """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person.
+        """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person.
 
         `nonce`: lower-case hex of SHA-256 over the text of the public key that will log in.
 
@@ -4535,7 +4537,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthLoginSubmitted:
-        """Begin a session of the user whom an ID token proves.
+        """Start a session of the user whom an ID token proves.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
         """
@@ -4564,9 +4566,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key.
+        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
 
-        `target_public_key`: the P-256 key that the session's key is sealed to.
+        `target_public_key`: the P-256 key to which the session's key is sealed.
         """
         return await self._submit(
             shapes.OtpAuthSubmitted,
@@ -4594,9 +4596,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpLoginSubmitted:
-        """Begin a session of the user who has the contact that a verification token proves.
+        """Start a session of the user whose contact a verification token proves.
 
-        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        `public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent.
         """
         return await self._submit(
             shapes.OtpLoginSubmitted,
@@ -4767,9 +4769,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.StampLoginSubmitted:
-        """Begin a session of the user whose stamp the request has.
+        """Start a session of the user whose stamp the request has.
 
-        `public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900.
+        `public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent.
         """
         return await self._submit(
             shapes.StampLoginSubmitted,
@@ -4856,7 +4858,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateMfaPolicySubmitted:
         """Change an MFA policy.
 
-        What is absent stays.
+        Absent fields do not change.
         """
         return await self._submit(
             shapes.UpdateMfaPolicySubmitted,
@@ -5155,9 +5157,9 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.VerifyOtpSubmitted:
         """Exchange a one-time code for a verification token.
 
-        `encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+        `encrypted_otp_bundle`: JSON text with the code and a public key, encrypted to the key from init_otp.
 
-        `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+        `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
         """
         return await self._submit(
             shapes.VerifyOtpSubmitted,

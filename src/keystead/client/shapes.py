@@ -636,14 +636,16 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
 
 
 class EmailEventDetails(Wire, frozen=True):
-    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server."""
 
     diagnostic_code: str | None = None
     delivery_smtp_response: str | None = None
 
 
 class EmailEvent(Wire, frozen=True):
-    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). Times are
+    milliseconds as text.
+    """
 
     id: str
     organization_id: str
@@ -834,7 +836,7 @@ class CreatePrivateKeysResultV2(Wire, frozen=True):
 
 
 class CreateReadOnlySessionResult(Wire, frozen=True):
-    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+    """`session` is answered once, to the submitter; later it is "". `session_expiry`: seconds since the epoch."""
 
     organization_id: str
     organization_name: str
@@ -879,7 +881,7 @@ class CreateWalletIntent(Wire, frozen=True):
 
 
 class ClientSignature(Wire, frozen=True):
-    """By the key that the verification token names. `signature`: r and s in hex, over SHA-256 of `message`."""
+    """A signature by the key in the verification token. `signature`: r and s in hex, over SHA-256 of `message`."""
 
     public_key: str
     scheme: str
@@ -1060,7 +1062,7 @@ class InitImportWalletResult(Wire, frozen=True):
 
 
 class EmailCustomizationParamsV2(Wire, frozen=True):
-    """`template_id` and `template_variables` are for the operator's hook; our own texts have no variables."""
+    """`template_id` and `template_variables` are for the operator's hook; the default texts have no variables."""
 
     logo_url: str | None = None
     magic_link_template: str | None = None
@@ -1073,7 +1075,9 @@ class SmsCustomizationParams(Wire, frozen=True):
 
 
 class InitOtpResultV2(Wire, frozen=True):
-    """`otp_encryption_target_bundle`: JSON text, signed by the server: the key to encrypt the code to."""
+    """`otp_encryption_target_bundle`: JSON text, signed by the server, with the key to which the code is
+    encrypted.
+    """
 
     otp_id: str
     otp_encryption_target_bundle: str
@@ -1108,7 +1112,7 @@ class OtpAuthResult(Wire, frozen=True):
 
 
 class OtpLoginResult(Wire, frozen=True):
-    """`session`: a JWT that tells of the session."""
+    """`session`: a JWT that describes the session."""
 
     session: str
 
@@ -1152,7 +1156,7 @@ class SignTransactionResult(Wire, frozen=True):
 
 
 class StampLoginResult(Wire, frozen=True):
-    """`session`: a JWT that tells of the session. It authenticates nothing: the session's key stamps requests."""
+    """`session`: a JWT that describes the session. It authenticates nothing; the session's key stamps requests."""
 
     session: str
 
@@ -1317,7 +1321,7 @@ class CreateMfaPolicySubmitted(Submitted[CreateMfaPolicyResult]):
 
 
 class CreateOauth2CredentialSubmitted(Submitted[CreateOauth2CredentialResult]):
-    """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
+    """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
 
     operation = "create_oauth2_credential"
     activity_type = "ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL"
@@ -1399,7 +1403,7 @@ class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
 
 
 class CreateReadOnlySessionSubmitted(Submitted[CreateReadOnlySessionResult]):
-    """Begin a session of the submitter that opens queries, and nothing else."""
+    """Start a session of the submitter that is valid for queries only."""
 
     operation = "create_read_only_session"
     activity_type = "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION"
@@ -1432,7 +1436,7 @@ class CreateReadOnlySessionSubmitted(Submitted[CreateReadOnlySessionResult]):
 
 
 class CreateReadWriteSessionSubmitted(Submitted[CreateReadWriteSessionResultV2]):
-    """Begin a session of a user, by a new key that only the holder of the target key can read."""
+    """Start a session of a user, with a new key that only the holder of the target key can open."""
 
     operation = "create_read_write_session"
     activity_type = "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
@@ -1624,7 +1628,7 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
 
 
 class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
-    """Forget a credential: nobody logs in with it any more."""
+    """Delete a credential. Nobody can log in with it afterwards."""
 
     operation = "delete_oauth2_credential"
     activity_type = "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL"
@@ -1637,7 +1641,7 @@ class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
 
 
 class DeleteOauthProvidersSubmitted(Submitted[DeleteOauthProvidersResult]):
-    """Remove OAuth identities from a user, who must keep a lasting credential."""
+    """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
 
     operation = "delete_oauth_providers"
     activity_type = "ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS"
@@ -1797,7 +1801,7 @@ class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
 
 
 class EmailAuthSubmitted(Submitted[EmailAuthResult]):
-    """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key."""
+    """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""
 
     operation = "email_auth"
     activity_type = "ACTIVITY_TYPE_EMAIL_AUTH_V3"
@@ -1955,7 +1959,7 @@ class InitOtpSubmitted(Submitted[InitOtpResultV2]):
 
 
 class InitOtpAuthSubmitted(Submitted[InitOtpAuthResultV2]):
-    """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
+    """Send a one-time code for otp_auth to a contact of a user of this organization."""
 
     operation = "init_otp_auth"
     activity_type = "ACTIVITY_TYPE_INIT_OTP_AUTH_V3"
@@ -1981,7 +1985,7 @@ class InitUserEmailRecoverySubmitted(Submitted[InitUserEmailRecoveryResult]):
 
 
 class OauthSubmitted(Submitted[OauthResult]):
-    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+    """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key."""
 
     operation = "oauth"
     activity_type = "ACTIVITY_TYPE_OAUTH"
@@ -2002,7 +2006,7 @@ class OauthSubmitted(Submitted[OauthResult]):
 
 
 class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
-    """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
+    """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person."""
 
     operation = "oauth2_authenticate"
     activity_type = "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE"
@@ -2015,7 +2019,7 @@ class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
 
 
 class OauthLoginSubmitted(Submitted[OauthLoginResult]):
-    """Begin a session of the user whom an ID token proves."""
+    """Start a session of the user whom an ID token proves."""
 
     operation = "oauth_login"
     activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
@@ -2028,7 +2032,7 @@ class OauthLoginSubmitted(Submitted[OauthLoginResult]):
 
 
 class OtpAuthSubmitted(Submitted[OtpAuthResult]):
-    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target"""
 
     operation = "otp_auth"
     activity_type = "ACTIVITY_TYPE_OTP_AUTH"
@@ -2049,7 +2053,7 @@ class OtpAuthSubmitted(Submitted[OtpAuthResult]):
 
 
 class OtpLoginSubmitted(Submitted[OtpLoginResult]):
-    """Begin a session of the user who has the contact that a verification token proves."""
+    """Start a session of the user whose contact a verification token proves."""
 
     operation = "otp_login"
     activity_type = "ACTIVITY_TYPE_OTP_LOGIN_V2"
@@ -2157,7 +2161,7 @@ class SignTransactionSubmitted(Submitted[SignTransactionResult]):
 
 
 class StampLoginSubmitted(Submitted[StampLoginResult]):
-    """Begin a session of the user whose stamp the request has."""
+    """Start a session of the user whose stamp the request has."""
 
     operation = "stamp_login"
     activity_type = "ACTIVITY_TYPE_STAMP_LOGIN"

@@ -10,7 +10,6 @@ FIELDS: Final = ("policyName", "effect", "consensus", "condition", "time", "note
 """Of a policy, in the order in which they are shown."""
 
 Policy = Mapping[str, Any]
-_ABSENT: Final[Policy] = {}
 
 
 def policy_diff(before: Policy | None, after: Policy | None) -> tuple[str, ...]:
@@ -20,7 +19,7 @@ def policy_diff(before: Policy | None, after: Policy | None) -> tuple[str, ...]:
     """
     lines: list[str] = []
     for name in FIELDS:
-        lines += _field(name, *((policy or _ABSENT).get(name) or "" for policy in (before, after)))
+        lines += _field(name, *((policy and policy.get(name)) or "" for policy in (before, after)))
     return tuple(lines)
 
 

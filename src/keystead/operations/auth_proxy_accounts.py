@@ -1,7 +1,7 @@
-"""Which sub-organization a person who signs up or logs in has already: the look-up of an authentication proxy.
+"""The look-up of an authentication proxy: which sub-organization a person already has.
 
-Contacts are personal: whether one has an account is told to those who prove the contact, unless the configuration
-says otherwise. Not here: the endpoint (`auth_proxy_endpoints`).
+Contacts are personal. Unless the configuration allows more, a caller must prove a contact to learn whether it has
+an account. Not here: the endpoint (`auth_proxy_endpoints`).
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class GetAccountRequest(RequestStruct, frozen=True):
 
 
 class GetAccountResponse(Wire, frozen=True):
-    """Without an organization where nothing was found."""
+    """`organization_id` is None if nothing was found."""
 
     organization_id: str | None = None
 
 
 class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look-up uses. `verification_public_key`: the SEC 1 point under which verification tokens verify."""
+    """A look-up. `verification_public_key`: the SEC 1 point under which verification tokens verify."""
 
     organization: Organization
     settings: AuthProxySettings
@@ -61,7 +61,8 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
     async def organization_of(self, request: GetAccountRequest) -> str | None:
         """The id of the sub-organization; None if there is none.
 
-        Raises InvalidRequest, and Unauthenticated for a contact that is not proven and for more than one.
+        Raises InvalidRequest. Raises Unauthenticated for a contact that is not proven, and for several
+        sub-organizations.
         """
         kind, value = await self._looked_up(request)
         found = await suborganization_with(self.store, self.organization.id, kind, value)
@@ -114,7 +115,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
                 )
         elif self.settings.verification_token_required_for_get_account_pii:
             raise Unauthenticated(
-                "missing field `verificationToken`: this application tells only a caller who proves a contact "
+                "missing field `verificationToken`: prove the contact first; only then this application answers "
                 "whether it has an account"
             )
 
@@ -133,7 +134,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: str) -> None:
-    """Raise InvalidRequest for a token that is for another application, where the configuration names its own."""
+    """Raise InvalidRequest for a token of another application, if the configuration names its own client ids."""
     known = {*settings.oauth_client_ids.values(), *settings.social_linking_client_ids}
     if settings.oauth_client_ids and proven.aud not in known:
         raise InvalidRequest(

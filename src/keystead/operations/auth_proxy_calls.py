@@ -1,6 +1,6 @@
-"""One request to an authentication proxy: what its endpoint may use, and which logins are allowed.
+"""One request to an authentication proxy: the interface for its endpoint, and the check of allowed logins.
 
-Here: the protocol, and checks that several endpoints make. Not here: its implementation (`server.auth_proxy`).
+Here: the protocol, and the checks of several endpoints. Not here: its implementation (`server.auth_proxy`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from keystead.pipeline.store import Store
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """What a completed submission gave: its result's members, its app proofs."""
+    """A completed submission: the members of its result, its app proofs."""
 
     result: Mapping[str, Any]
     app_proofs: tuple[AppProof, ...]
@@ -56,9 +56,9 @@ class ProxyCall(Protocol):
         organization_id: str | None = None,
         app_proofs: bool = False,
     ) -> Submitted:
-        """Submit as the proxy's user, in the parent organization unless another is named.
+        """Submit as the proxy's user, in the parent organization unless another one is named.
 
-        Raises what refuses the submission; PermissionDenied where it would wait for others' approval.
+        Raises the error that refuses the submission, and PermissionDenied if it waits for approvals.
         """
         ...
 
@@ -66,7 +66,7 @@ class ProxyCall(Protocol):
 def check_allowed(settings: AuthProxySettings, method: AuthMethod) -> None:
     if method not in settings.allowed_auth_methods:
         allowed = ", ".join(settings.allowed_auth_methods) or "none"
-        raise PermissionDenied(f"{method.upper()} disallowed: this application's logins are: {allowed}")
+        raise PermissionDenied(f"{method.upper()} disallowed: this application allows logins by: {allowed}")
 
 
 def check_oauth_allowed(settings: AuthProxySettings) -> None:

@@ -1,4 +1,4 @@
-"""The endpoints of an authentication proxy: what browsers ask it; its configuration and look-ups of accounts.
+"""The table of the endpoints of an authentication proxy, with the endpoints for its configuration and accounts.
 
 Not here: HTTP and stamping (`server.auth_proxy`), codes, logins and sign-ups (`auth_proxy_logins`,
 `auth_proxy_signups`), the record of the configuration (`auth_proxies`).
@@ -85,7 +85,7 @@ async def wallet_kit_config(call: ProxyCall, _: Nothing) -> WalletKitConfigRespo
 
 
 class WalletKitClientParamsResponse(Wire, frozen=True):
-    """Empty: a captcha is the only parameter that clients know, and there is none here."""
+    """Empty, because the only parameter that clients know is for a captcha, which this server does not have."""
 
 
 async def wallet_kit_client_params(_: ProxyCall, __: Nothing) -> WalletKitClientParamsResponse:

@@ -1,6 +1,6 @@
-"""One-time codes and logins through an authentication proxy: the submissions that such requests become.
+"""One-time codes and logins through an authentication proxy. Each request becomes a submission.
 
-Not here: the operations that carry these out, the table of endpoints (`auth_proxy_endpoints`).
+Not here: the operations of these submissions, the table of endpoints (`auth_proxy_endpoints`).
 """
 
 from __future__ import annotations

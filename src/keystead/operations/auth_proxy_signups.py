@@ -32,7 +32,7 @@ _Few = Meta(max_length=10)
 
 
 class SignupRequest(RequestStruct, frozen=True):
-    """`user_tag` is read and not kept: tags are of the organization that is made, which has none yet."""
+    """`user_tag` is ignored: the new organization has no tags yet."""
 
     api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
     authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]
@@ -48,7 +48,7 @@ class SignupRequest(RequestStruct, frozen=True):
 
 
 class SignupV2Request(RequestStruct, frozen=True):
-    """As SignupRequest."""
+    """See SignupRequest. OAuth providers have the form of version 2."""
 
     api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
     authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]

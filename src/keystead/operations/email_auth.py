@@ -1,4 +1,4 @@
-"""email_auth: the key of a session goes to its user by e-mail, sealed to the client's key.
+"""email_auth: starts a session whose key is sent to the user by e-mail, sealed to the client's key.
 
 Not here: one-time codes (`starting_codes`), the e-mail and its bundle (`bundle_emails`).
 """
@@ -55,7 +55,7 @@ class EmailAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
 
 
 class EmailAuthIntent(EmailAuthIntentV2, frozen=True, kw_only=True):
-    """As the second version."""
+    """The same parameters as in the second version."""
 
 
 class EmailAuthResult(Wire, frozen=True):
@@ -90,7 +90,7 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
     by_parent=True,
 )
 async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Outcome[EmailAuthResult]:
-    """Begin a session of a user, whose key goes by e-mail to the user's address, sealed to the target key."""
+    """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""
     sent = await emailed_bundle(
         execution,
         intent,

@@ -1,4 +1,4 @@
-"""list_email_events: what became of the e-mails that this organization's activities sent. Not here: sending."""
+"""list_email_events: the delivery events of the e-mails of this organization. Not here: sending."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from keystead.organizations.outgoing_messages import SendResult
 
 
 class EmailEventDetails(Wire, frozen=True):
-    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: what the mail server answered."""
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server."""
 
     diagnostic_code: str | None = None
     delivery_smtp_response: str | None = None
 
 
 class EmailEvent(Wire, frozen=True):
-    """`event_type`: Send, DeliveryDelay (it is tried again) or Bounce (it was given up). Times are ms as text."""
+    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). Times are
+    milliseconds as text."""
 
     id: str
     organization_id: str
@@ -43,7 +44,7 @@ class ListEmailEventsResponse(Wire, frozen=True):
 
 @query()
 async def list_email_events(reading: Reading, request: ListEmailEventsRequest) -> ListEmailEventsResponse:
-    """What became of e-mails to an address, newest first, by page."""
+    """The events of e-mails to an address, newest first, by page."""
     page = page_of(request.pagination_options)
     organization_id = reading.organization.id
     found = await reading.store.email_events(organization_id, request.email, request.event_type or "", page)

@@ -1,6 +1,6 @@
 """Logins: a client's new key becomes a session key of the user whom the request proves.
 
-Here: stamp_login, oauth_login, and the older oauth. Not here: what every login does once its user is known
+Here: stamp_login, oauth_login, and the older oauth. Not here: the session after the user is known
 (`session_keys`), logins by one-time code, sessions whose key the server makes (`read_write_sessions`).
 """
 
@@ -32,7 +32,7 @@ _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
 
 
 class StampLoginIntent(RequestStruct, frozen=True):
-    """`public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900."""
+    """`public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent."""
 
     public_key: ShortText
     expiration_seconds: ShortText | None = None
@@ -41,7 +41,7 @@ class StampLoginIntent(RequestStruct, frozen=True):
 
 
 class StampLoginResult(Wire, frozen=True):
-    """`session`: a JWT that tells of the session. It authenticates nothing: the session's key stamps requests."""
+    """`session`: a JWT that describes the session. It authenticates nothing; the session's key stamps requests."""
 
     session: str
 
@@ -58,7 +58,7 @@ def _by_submitter(_: StampLoginIntent) -> str:
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
 ) -> Outcome[StampLoginResult]:
-    """Begin a session of the user whose stamp the request has."""
+    """Start a session of the user whose stamp the request has."""
     session = await begin_login_session(
         execution,
         execution.context,
@@ -126,7 +126,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
 ) -> Outcome[OauthLoginResult]:
-    """Begin a session of the user whom an ID token proves."""
+    """Start a session of the user whom an ID token proves."""
     session = await begin_login_session(
         execution,
         execution.context,
@@ -141,7 +141,7 @@ async def oauth_login(
 
 @activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=True, user_lookup=_user_lookup)
 async def oauth(execution: Execution, intent: OauthIntent) -> Outcome[OauthResult]:
-    """Begin a session of the user whom an ID token proves, by a new key sealed to the target key."""
+    """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
         execution,

@@ -32,7 +32,7 @@ from keystead.policies.syntax import ExpressionRefused
 
 
 class CreateMfaPolicyIntent(RequestStruct, frozen=True):
-    """`order`: the policy of the lowest order whose condition holds is the one enforced."""
+    """`order`: of the policies whose condition holds, the one with the lowest order is enforced."""
 
     user_id: Uuid
     mfa_policy_name: Label
@@ -72,7 +72,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
 
 
 class UpdateMfaPolicyIntent(RequestStruct, frozen=True):
-    """What is absent stays."""
+    """Absent fields do not change."""
 
     user_id: Uuid
     mfa_policy_id: Uuid
@@ -194,8 +194,8 @@ def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticatio
 
 
 def _checked_condition(condition: str, others: Iterable[MfaPolicy], limits: Limits) -> str:
-    """The condition, if it compiles; "" holds always. Raises InvalidRequest, and LimitReached if the conditions
-    of the user, these others included, have too many characters."""
+    """The condition, if it compiles; "" always holds. Raises InvalidRequest, and LimitReached if the conditions of
+    the user, with `others`, have too many characters."""
     have = sum(len(other.condition) for other in others)
     check_limit(have, len(condition), MFA_POLICY_CHARACTERS, limits)
     try:

@@ -1,7 +1,7 @@
-"""OAuth 2.0 credentials: keeping an application's client secrets, and logging people in with them.
+"""OAuth 2.0 credentials: stores an application's client secrets, and logs people in with them.
 
-For providers that issue no ID tokens (X, Discord): this server asks who somebody is, and issues a token about it.
-Not here: asking a provider (`identities.oauth2`), what a login does with the token (`oauth_login`).
+For providers that issue no ID tokens (X, Discord), this server queries the person and issues a token. Not here:
+the query (`identities.oauth2`), the login with the token (`oauth_login`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from keystead.pipeline.ports import AuthorizationCode
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 
 TOKEN_LASTS_S = 900
-"""How long a token about a person lasts, in seconds: it is used at once."""
+"""How long a token for a person is valid, in seconds. It is used at once."""
 
 _NONCE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -52,7 +52,7 @@ class CreateOauth2CredentialResult(Wire, frozen=True):
 async def create_oauth2_credential(
     execution: Execution, intent: CreateOauth2CredentialIntent
 ) -> Outcome[CreateOauth2CredentialResult]:
-    """Keep the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
+    """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
     organization = execution.organization
     organization.oauth2_credentials.check_limit(1, execution.limits)
     _check_free(organization, intent.provider, intent.client_id, None)
@@ -117,7 +117,7 @@ class DeleteOauth2CredentialResult(Wire, frozen=True):
 def delete_oauth2_credential(
     execution: Execution, intent: DeleteOauth2CredentialIntent
 ) -> Outcome[DeleteOauth2CredentialResult]:
-    """Forget a credential: nobody logs in with it any more."""
+    """Delete a credential. Nobody can log in with it afterwards."""
     credential = _credential_named(execution.organization, intent.oauth2_credential_id)
     return Outcome(
         result=DeleteOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
@@ -151,7 +151,7 @@ async def _used_credential(source: ContextSource, intent: Oauth2AuthenticateInte
 async def oauth2_authenticate(
     execution: ExecutionWith[Oauth2Credential], intent: Oauth2AuthenticateIntent
 ) -> Outcome[Oauth2AuthenticateResult]:
-    """Exchange an authorization code of an OAuth 2.0 provider for an ID token about the person."""
+    """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person."""
     credential, issuers = execution.context, execution.oauth2
     if _NONCE.fullmatch(intent.nonce) is None:
         raise InvalidRequest(
@@ -227,7 +227,7 @@ def _credential_named(organization: Organization, credential_id: str) -> Oauth2C
 
 
 def _check_free(organization: Organization, provider: Oauth2Provider, client_id: str, but_for: str | None) -> None:
-    """Raise AlreadyExists if another credential is of the same client of the same provider."""
+    """Raise AlreadyExists if another credential has the same provider and client id."""
     for held in organization.oauth2_credentials.values():
         if (held.provider, held.client_id) == (provider, client_id) and held.oauth2_credential_id != but_for:
             raise AlreadyExists(
@@ -237,7 +237,7 @@ def _check_free(organization: Organization, provider: Oauth2Provider, client_id:
 
 
 async def _check_opens(execution: Execution, encrypted: str) -> None:
-    """Raise InvalidRequest unless the secret is encrypted to this server, and is text."""
+    """Raise InvalidRequest unless the secret is encrypted to this server and is text."""
     try:
         (await execution.signer.open_client_secret(unhexlify(encrypted))).decode()
     except ValueError:

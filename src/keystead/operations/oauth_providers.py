@@ -138,7 +138,7 @@ def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
 ) -> Outcome[DeleteOauthProvidersResult]:
-    """Remove OAuth identities from a user, who must keep a lasting credential."""
+    """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, OAUTH_PROVIDERS, intent.provider_ids, execution.now_ms
     )

@@ -1,6 +1,6 @@
 """Logins by one-time code: otp_login takes a verification token, the older otp_auth takes the code itself.
 
-Not here: verification tokens (`verifying_codes`, `verified_contacts`), what every login does once its user is known
+Not here: verification tokens (`verifying_codes`, `verified_contacts`), the session after the user is known
 (`session_keys`).
 """
 
@@ -51,7 +51,7 @@ from keystead.sessions.verification_tokens import claimed_contact
 
 
 class OtpLoginIntentV2(RequestStruct, frozen=True, kw_only=True):
-    """`public_key`: the session's key, P-256 in hex. Without `expiration_seconds`: 900."""
+    """`public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent."""
 
     verification_token: Token
     public_key: ShortText
@@ -73,19 +73,19 @@ class OtpLoginIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class _MaybeUnsigned(OtpLoginIntentV2, frozen=True, kw_only=True):
-    """What the older version reads as."""
+    """The older version as the current one."""
 
     client_signature: ClientSignature | None  # type: ignore[assignment] # the older version has it optional
 
 
 class OtpLoginResult(Wire, frozen=True):
-    """`session`: a JWT that tells of the session."""
+    """`session`: a JWT that describes the session."""
 
     session: str
 
 
 class OtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
-    """`target_public_key`: the P-256 key that the session's key is sealed to."""
+    """`target_public_key`: the P-256 key to which the session's key is sealed."""
 
     otp_id: Uuid
     otp_code: OtpCode
@@ -141,7 +141,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     user_lookup=_user_lookup,
 )
 async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Outcome[OtpLoginResult]:
-    """Begin a session of the user who has the contact that a verification token proves."""
+    """Start a session of the user whose contact a verification token proves."""
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
@@ -169,7 +169,8 @@ async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
 
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
 async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) -> Outcome[OtpAuthResult] | Refusal:
-    """Begin a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
+    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
+    key."""
     organization = execution.organization
     code = open_code(execution, execution.context, "auth")
     if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:

@@ -1,4 +1,4 @@
-"""Messages that activities send: what callers may choose of them, and the row that is committed with the activity.
+"""Messages that activities send: the choices of callers, and the row that is committed with the activity.
 
 Here: e-mails and SMS for codes and credential bundles. Not here: their texts (`delivery.templates`), sending
 (`delivery.outbox`).
@@ -24,7 +24,7 @@ TemplateVariables = Annotated[str, Meta(max_length=8_192)]
 
 
 class EmailCustomizationParamsV2(RequestStruct, frozen=True):
-    """`template_id` and `template_variables` are for the operator's hook; our own texts have no variables."""
+    """`template_id` and `template_variables` are for the operator's hook; the default texts have no variables."""
 
     logo_url: Url | None = None
     magic_link_template: Url | None = None
@@ -62,7 +62,7 @@ class SmsCustomizationParams(RequestStruct, frozen=True):
 
 
 class SenderParams(msgspec.Struct, frozen=True):
-    """From whom a caller wants an e-mail to come."""
+    """The sender of an e-mail that a caller chooses."""
 
     address: str | None
     name: str | None
@@ -70,7 +70,7 @@ class SenderParams(msgspec.Struct, frozen=True):
 
 
 def check_sender(sender: SenderParams) -> None:
-    """Raise InvalidRequest for an address that is none."""
+    """Raise InvalidRequest for a malformed address."""
     for address, field in (
         (sender.address, "parameters.sendFromEmailAddress"),
         (sender.reply_to, "parameters.replyToEmailAddress"),
@@ -84,7 +84,7 @@ def check_channel(execution: Execution, channel: Channel) -> None:
     if channel not in execution.messages.channels:
         setting = "KEYSTEAD_SMTP_HOST or KEYSTEAD_MESSAGE_HOOK_URL"
         needed = setting if channel == "email" else "KEYSTEAD_MESSAGE_HOOK_URL"
-        raise InvalidRequest(f"this server sends no {channel}: its operator has to set {needed}")
+        raise InvalidRequest(f"this server sends no {channel}; its operator must set {needed}")
 
 
 async def email_to(
@@ -96,7 +96,7 @@ async def email_to(
     customization: EmailCustomizationParamsV2 | EmailAuthCustomizationParams | None,
     lasts_ms: int,
 ) -> OutgoingMessage:
-    """The row of an e-mail. `secret`: the code or bundle in its text, which is of use for `lasts_ms`."""
+    """The row of an e-mail. `secret`: the code or bundle in its text, which is valid for `lasts_ms`."""
     message = Message(
         id=execution.new_id(),
         organization_id=execution.organization.id,
@@ -130,7 +130,7 @@ async def sms_to(execution: Execution, recipient: str, text: str, secret: str, l
 
 async def _row(execution: Execution, message: Message, lasts_ms: int) -> OutgoingMessage:
     organization, now_ms = execution.organization, execution.now_ms
-    # What arrives after its code has expired is of no use to anybody.
+    # A message that arrives after its code has expired is useless.
     give_up_at_ms = now_ms + min(lasts_ms, execution.messages.last_ms)
     sealed = await execution.signer.seal_message(
         organization_id=organization.id,

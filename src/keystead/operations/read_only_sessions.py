@@ -1,6 +1,6 @@
-"""Read-only sessions: a text that a client sends in place of a stamp, and that opens queries alone.
+"""Read-only sessions: a text that a client sends in place of a stamp. It is valid for queries only.
 
-Here: making one. Not here: reading the header `X-Session` (`server.authentication`), whose session it is
+Here: creating a session. Not here: the header `X-Session` (`server.authentication`), the user of a session
 (`organizations.principals`).
 """
 
@@ -24,11 +24,11 @@ SECONDS: Final = 3_600
 
 
 class CreateReadOnlySessionIntent(RequestStruct, frozen=True):
-    """Nothing is asked: the session is the submitter's."""
+    """No parameters: the session is for the submitter."""
 
 
 class CreateReadOnlySessionResult(Wire, frozen=True):
-    """`session` is told once, to the submitter; "" ever after. `session_expiry`: seconds since the epoch."""
+    """`session` is answered once, to the submitter; later it is "". `session_expiry`: seconds since the epoch."""
 
     organization_id: str
     organization_name: str
@@ -46,7 +46,7 @@ def _owner(_: CreateReadOnlySessionIntent) -> str:
 def create_read_only_session(
     execution: Execution, _: CreateReadOnlySessionIntent
 ) -> Outcome[CreateReadOnlySessionResult]:
-    """Begin a session of the submitter that opens queries, and nothing else."""
+    """Start a session of the submitter that is valid for queries only."""
     organization = execution.organization
     user = user_named(organization, execution.submitter_id)
     text = secrets.token_urlsafe(32)

@@ -1,6 +1,7 @@
-"""Sessions whose key the server makes and seals to the client: what clients used before the logins.
+"""create_read_write_session: a session whose key the server makes and seals to the client. Newer clients use the
+logins.
 
-Here: create_read_write_session. Not here: the key and its bundle (`session_keys`), the logins (`logins`).
+Not here: the key and its bundle (`session_keys`), the logins (`logins`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
 
 
 class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
-    """`target_public_key`: the P-256 key that the session's key is sealed to. Without `user_id`: the submitter."""
+    """`target_public_key`: the P-256 key to which the session's key is sealed. `user_id` is the submitter if
+    absent."""
 
     target_public_key: ShortText
     user_id: Uuid | None = None
@@ -29,7 +31,7 @@ class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
 
 
 class CreateReadWriteSessionIntent(RequestStruct, frozen=True):
-    """`email`: of the user whose session begins."""
+    """`email`: the address of the user whose session starts."""
 
     target_public_key: ShortText
     email: ShortText
@@ -77,7 +79,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str:
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2
 ) -> Outcome[CreateReadWriteSessionResultV2]:
-    """Begin a session of a user, by a new key that only the holder of the target key can read."""
+    """Start a session of a user, with a new key that only the holder of the target key can open."""
     organization = execution.organization
     if isinstance(intent, _ByEmail):
         user = user_with_email(organization, intent.email)

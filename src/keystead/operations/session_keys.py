@@ -1,6 +1,6 @@
-"""Beginning a session: the key that a login registers, and the token that tells the client of it.
+"""The start of a session: the key that a login registers, and the token that describes the session.
 
-Here: what every login does once its user is known. Not here: how each login finds its user (`logins`,
+Here: the steps of every login after its user is known. Not here: how each login finds its user (`logins`,
 `read_write_sessions`), the rules of session keys (`organizations.sessions`).
 """
 
@@ -29,8 +29,8 @@ EXPIRATION_FIELD: Final = "parameters.expirationSeconds"
 
 
 class SessionContext(msgspec.Struct, frozen=True):
-    """What a login looks up: the session profile that it names, if that exists; whether another sub-organization of
-    the same parent holds the session's key."""
+    """What a login looks up: the session profile that it names, if that exists, and the session's key if another
+    sub-organization of the same parent has it."""
 
     profile: SessionProfile | None
     held_by_siblings: frozenset[str]
@@ -39,7 +39,7 @@ class SessionContext(msgspec.Struct, frozen=True):
 async def session_context(
     source: ContextSource, public_key: str | None, session_profile_id: str | None
 ) -> SessionContext:
-    """`public_key`: as the request has it; None where the server makes the key."""
+    """Look up the context of a login. `public_key`: from the request; None if the server makes the key."""
     organization, held = source.organization, frozenset[str]()
     parent_id = organization.profile.parent_id
     if parent_id is not None and public_key is not None:
@@ -57,7 +57,7 @@ async def session_context(
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session that begins: the change of its user, the key's record, the token."""
+    """A new session: the change of its user, the record of its key, its token."""
 
     change: Put
     api_key: ApiKey
@@ -74,11 +74,11 @@ async def begin_login_session(
     invalidate_existing: bool | None,
     session_profile_id: str | None,
 ) -> Session:
-    """The session of a login: `public_key` becomes an expiring API key of the user, and a token says so.
+    """The session of a login: `public_key` becomes an expiring API key of the user, and a token describes it.
 
     The parameters are those of the request. Raises InvalidRequest for a malformed key or expiration, a key that is
-    taken, or a session profile that does not exist; PermissionDenied for a session under a profile that begins one
-    under another.
+    in use, or a session profile that does not exist. Raises PermissionDenied if a session under a profile starts
+    one under another profile.
     """
     profile = _named_profile(execution, context, session_profile_id)
     session_public_key = compressed_public_key(public_key)
@@ -116,7 +116,8 @@ async def begin_login_session(
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """A session whose key the server made: the change of its user, the key's record, the bundle for the client."""
+    """A session whose key the server made: the change of its user, the record of its key, the bundle for the
+    client."""
 
     change: Put
     api_key: ApiKey
@@ -136,8 +137,8 @@ async def begin_bundle_session(
 ) -> Credentials:
     """The session of an older login: the server makes an expiring key and seals it to `target_public_key`.
 
-    `default_name` begins the key's name where the request names none. The other parameters are those of the
-    request. Raises as `begin_login_session` does.
+    `default_name`: the start of the key's name if the request has none. The other parameters are those of the
+    request. Raises the errors of `begin_login_session`.
     """
     check_no_profile(execution)
     target = read_target(target_public_key, "parameters.targetPublicKey")
@@ -163,7 +164,8 @@ async def begin_bundle_session(
 
 
 def compressed_public_key(text: str) -> str:
-    """A P-256 key of 33 or 65 bytes in hex, as it is recorded: compressed, lower case. Raises InvalidRequest."""
+    """A P-256 key of 33 or 65 bytes in hex, in the form that is stored: compressed, lower case. Raises
+    InvalidRequest."""
     try:
         point = read_target(text.removeprefix("0x"), PUBLIC_KEY_FIELD)
     except InvalidRequest as refused:
@@ -186,13 +188,13 @@ def _named_profile(
 
 
 def check_no_profile(execution: Execution) -> None:
-    """Raise PermissionDenied in a session under a profile: what begins now would be under none."""
+    """Raise PermissionDenied in a session under a profile, because the new session would be under none."""
     if execution.session_profile_id:
         raise _leaves_profile(execution.session_profile_id)
 
 
 def _leaves_profile(session_profile_id: str) -> PermissionDenied:
     return PermissionDenied(
-        f"a session under session profile {session_profile_id} begins sessions under the same profile only: name "
-        "it in `parameters.sessionProfileId` of stamp_login, or log in anew"
+        f"a session under session profile {session_profile_id} may start sessions only under the same profile: "
+        "name it in `parameters.sessionProfileId` of stamp_login, or log in again without the session"
     )

@@ -1,4 +1,4 @@
-"""Session profiles: making them, and reading those of an organization and of its parent."""
+"""Session profiles: create one, and query those of an organization and its parent."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class GetSessionProfilesResponse(Wire, frozen=True):
 
 @query()
 async def get_session_profiles(reading: Reading, _: GetSessionProfilesRequest) -> GetSessionProfilesResponse:
-    """All session profiles that sessions of the organization may name: its own and its parent's."""
+    """All session profiles for sessions of the organization: its own and its parent's."""
     organizations = await _with_parent(reading)
     return GetSessionProfilesResponse(
         session_profiles=tuple(

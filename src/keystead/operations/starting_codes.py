@@ -1,7 +1,7 @@
 """init_otp and init_otp_auth: a one-time code is made, counted, and sent to a contact.
 
-Whether a user has the contact is not looked up, so the answer cannot tell it. Not here: taking codes
-(`verifying_codes`), their rows (`organizations.one_time_codes`).
+These operations do not look up whether a user has the contact, so the answer cannot reveal it. Not here: verifying
+codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Seconds = Annotated[str, Meta(max_length=10)]
 
 
 class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
-    """`otp_length`: 6 to 9, 9 where absent. `expiration_seconds`: decimal text, at most 600, 300 where absent."""
+    """`otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent."""
 
     otp_type: OtpType
     contact: ShortText
@@ -79,7 +79,7 @@ class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
 
 
 class InitOtpIntentV2(InitOtpIntentV3, frozen=True, kw_only=True):
-    """Its code is verified in the clear."""
+    """For codes that are verified in plaintext."""
 
 
 class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class InitOtpAuthIntentV3(InitOtpIntentV3, frozen=True, kw_only=True):
-    """As InitOtpIntentV3; its code is for otp_auth."""
+    """See InitOtpIntentV3. The code is for otp_auth."""
 
 
 class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
@@ -125,7 +125,8 @@ class InitOtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class InitOtpResultV2(Wire, frozen=True):
-    """`otp_encryption_target_bundle`: JSON text, signed by the server: the key to encrypt the code to."""
+    """`otp_encryption_target_bundle`: JSON text, signed by the server, with the key to which the code is
+    encrypted."""
 
     otp_id: str
     otp_encryption_target_bundle: str
@@ -144,7 +145,7 @@ class InitOtpAuthResult(Wire, frozen=True):
 
 
 class CodeCounts(msgspec.Struct, frozen=True):
-    """How many codes were lately started for the contact, and for the user identifier if one is given."""
+    """The codes that were recently started for the contact, and for the user identifier if there is one."""
 
     contact: CodeCount
     user: CodeCount | None
@@ -183,7 +184,7 @@ def _members(intent: RequestStruct) -> dict[str, Any]:
 
 
 def _app_name(customization: EmailCustomizationParams | None) -> str:
-    """ "" where the older request names none: the organization's name stands for it."""
+    """The application's name in an older request; "" if it has none, which means the organization's name."""
     return (customization.app_name or "") if customization else ""
 
 
@@ -226,21 +227,21 @@ async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3
 ) -> Outcome[InitOtpAuthResultV2]:
-    """Send a one-time code that otp_auth takes, to a contact of a user of this organization."""
+    """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
     otp_id, _, rows = await _started(execution, intent, "auth")
     return Outcome(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
 def normalized(otp_type: OtpType, contact: str) -> str:
-    """The one spelling under which codes of a contact are counted; it may be no contact at all."""
+    """The spelling under which the codes of a contact are counted. The contact may be malformed."""
     return contact.lower() if otp_type == "OTP_TYPE_EMAIL" else without_separators(contact)
 
 
 async def _started(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, flow: Flow
 ) -> tuple[str, str, tuple[VersionedRow, ...]]:
-    """The new code's id, the bundle to encrypt it to ("" in older flows), and what is written."""
+    """The new code's id, the target bundle for its encryption ("" in older flows), and the rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact = _checked_contact(intent)
     form = _checked_form(intent)
@@ -265,7 +266,7 @@ async def _started(
         created_at_ms=now_ms,
         expires_at_ms=now_ms + lasts_s * 1000,
     )
-    # Nothing is sent to a sandbox contact, and its code is known to all: there is nothing to count.
+    # Sandbox contacts get no message, and everybody knows their code, so these codes are not counted.
     message = None if sandbox else await _message(execution, intent, contact, code, lasts_s)
     counts = () if sandbox else _counted(execution.context, row)
     rows = (row, *counts, *([message] if message else []))
@@ -273,7 +274,8 @@ async def _started(
 
 
 def _counted(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
-    """Raise LimitReached if the contact or the user identifier has had enough codes."""
+    """The counts with this code. Raises LimitReached if the contact or the user identifier may have no more
+    codes."""
     now_ms = code.created_at_ms
     if not has_room_for_contact(counts.contact, now_ms):
         raise LimitReached(

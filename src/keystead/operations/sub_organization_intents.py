@@ -1,13 +1,14 @@
-"""What create_sub_organization is asked for: the current version of its parameters, and how older ones read as it.
+"""The parameters of create_sub_organization in every version, and how older versions become the current one.
 
 Not here: the operation (`sub_organizations`).
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from keystead.api.decoding import Label
 from keystead.api.parameters import (
@@ -27,7 +28,7 @@ from keystead.operations.verified_contacts import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 
 ROOT_USERS_MAX = 100
-"""Most root users that a sub-organization can be made with."""
+"""Most root users of a new sub-organization."""
 
 
 class RootUserParamsV5(RequestStruct, frozen=True):
@@ -68,7 +69,7 @@ Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
 class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
-    """`disable_…`: the feature is off from the start; all four are on otherwise."""
+    """`disable_…`: the feature is off. Without these, all four features are on."""
 
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV5, ...], Meta(max_length=ROOT_USERS_MAX)]
@@ -146,136 +147,68 @@ class CreateSubOrganizationIntentV2(RequestStruct, frozen=True):
 
 
 class CreateSubOrganizationIntent(RequestStruct, frozen=True):
-    """One root user, who has this passkey. The user is called as the passkey is: the request has no other name."""
+    """One root user with this passkey. The request has no other name, so the user gets the name of the passkey."""
 
     name: Label
     root_authenticator: AuthenticatorParamsV2
 
 
 class SubOrganizationWithPrivateKeys(CreateSubOrganizationIntentV8, frozen=True):
-    """What the third version reads as: only it makes private keys too."""
+    """The third version as the current one. Only the third version also makes private keys."""
 
     private_keys: tuple[PrivateKeyParams, ...] = ()
 
 
 class SubOrganizationByAnyToken(CreateSubOrganizationIntentV8, frozen=True):
-    """What the seventh version reads as: it takes verification tokens without a key, too."""
+    """The seventh version as the current one. It also accepts verification tokens without a key."""
+
+
+def _upgraded_user(
+    user: RootUserParamsV4 | RootUserParamsV3 | RootUserParamsV2 | RootUserParams,
+) -> RootUserParamsV5:
+    """A root user of an older version as one of the current version."""
+    members = asdict(user)
+    members["api_keys"] = tuple(
+        upgraded_api_key(key) if isinstance(key, ApiKeyParams) else key for key in user.api_keys
+    )
+    members["oauth_providers"] = tuple(map(upgraded_oauth_provider, members.get("oauth_providers", ())))
+    return RootUserParamsV5(**members)
+
+
+def _upgraded(
+    intent: CreateSubOrganizationIntentV7
+    | CreateSubOrganizationIntentV6
+    | CreateSubOrganizationIntentV5
+    | CreateSubOrganizationIntentV4
+    | CreateSubOrganizationIntentV3
+    | CreateSubOrganizationIntentV2,
+) -> dict[str, Any]:
+    """The fields of an older version, with root users of the current version."""
+    return {**asdict(intent), "root_users": tuple(map(_upgraded_user, intent.root_users))}
 
 
 def from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV8:
-    return SubOrganizationByAnyToken(
-        sub_organization_name=intent.sub_organization_name,
-        root_users=tuple(
-            RootUserParamsV5(
-                user_name=user.user_name,
-                api_keys=user.api_keys,
-                authenticators=user.authenticators,
-                oauth_providers=tuple(map(upgraded_oauth_provider, user.oauth_providers)),
-                user_email=user.user_email,
-                user_phone_number=user.user_phone_number,
-            )
-            for user in intent.root_users
-        ),
-        root_quorum_threshold=intent.root_quorum_threshold,
-        wallet=intent.wallet,
-        disable_email_recovery=intent.disable_email_recovery,
-        disable_email_auth=intent.disable_email_auth,
-        disable_sms_auth=intent.disable_sms_auth,
-        disable_otp_email_auth=intent.disable_otp_email_auth,
-        verification_token=intent.verification_token,
-        client_signature=intent.client_signature,
-    )
+    return SubOrganizationByAnyToken(**_upgraded(intent))
 
 
 def from_v6(intent: CreateSubOrganizationIntentV6) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(
-        sub_organization_name=intent.sub_organization_name,
-        root_users=tuple(
-            RootUserParamsV5(
-                user_name=user.user_name,
-                api_keys=user.api_keys,
-                authenticators=user.authenticators,
-                oauth_providers=tuple(map(upgraded_oauth_provider, user.oauth_providers)),
-                user_email=user.user_email,
-            )
-            for user in intent.root_users
-        ),
-        root_quorum_threshold=intent.root_quorum_threshold,
-        wallet=intent.wallet,
-        disable_email_recovery=intent.disable_email_recovery,
-        disable_email_auth=intent.disable_email_auth,
-    )
+    return CreateSubOrganizationIntentV8(**_upgraded(intent))
 
 
 def from_v5(intent: CreateSubOrganizationIntentV5) -> CreateSubOrganizationIntentV8:
-    return from_v6(
-        CreateSubOrganizationIntentV6(
-            sub_organization_name=intent.sub_organization_name,
-            root_users=tuple(
-                RootUserParamsV3(
-                    user_name=user.user_name,
-                    api_keys=tuple(map(upgraded_api_key, user.api_keys)),
-                    authenticators=user.authenticators,
-                    oauth_providers=user.oauth_providers,
-                    user_email=user.user_email,
-                )
-                for user in intent.root_users
-            ),
-            root_quorum_threshold=intent.root_quorum_threshold,
-            wallet=intent.wallet,
-            disable_email_recovery=intent.disable_email_recovery,
-            disable_email_auth=intent.disable_email_auth,
-        )
-    )
+    return CreateSubOrganizationIntentV8(**_upgraded(intent))
 
 
 def from_v4(intent: CreateSubOrganizationIntentV4) -> CreateSubOrganizationIntentV8:
-    return from_v5(
-        CreateSubOrganizationIntentV5(
-            sub_organization_name=intent.sub_organization_name,
-            root_users=tuple(map(_with_no_oauth_providers, intent.root_users)),
-            root_quorum_threshold=intent.root_quorum_threshold,
-            wallet=intent.wallet,
-            disable_email_recovery=intent.disable_email_recovery,
-            disable_email_auth=intent.disable_email_auth,
-        )
-    )
-
-
-def _with_no_oauth_providers(user: RootUserParams) -> RootUserParamsV2:
-    return RootUserParamsV2(
-        user_name=user.user_name,
-        api_keys=user.api_keys,
-        authenticators=user.authenticators,
-        oauth_providers=(),
-        user_email=user.user_email,
-    )
+    return CreateSubOrganizationIntentV8(**_upgraded(intent))
 
 
 def from_v3(intent: CreateSubOrganizationIntentV3) -> CreateSubOrganizationIntentV8:
-    current = from_v2(
-        CreateSubOrganizationIntentV2(
-            sub_organization_name=intent.sub_organization_name,
-            root_users=intent.root_users,
-            root_quorum_threshold=intent.root_quorum_threshold,
-        )
-    )
-    return SubOrganizationWithPrivateKeys(
-        sub_organization_name=current.sub_organization_name,
-        root_users=current.root_users,
-        root_quorum_threshold=current.root_quorum_threshold,
-        private_keys=intent.private_keys,
-    )
+    return SubOrganizationWithPrivateKeys(**_upgraded(intent))
 
 
 def from_v2(intent: CreateSubOrganizationIntentV2) -> CreateSubOrganizationIntentV8:
-    return from_v4(
-        CreateSubOrganizationIntentV4(
-            sub_organization_name=intent.sub_organization_name,
-            root_users=intent.root_users,
-            root_quorum_threshold=intent.root_quorum_threshold,
-        )
-    )
+    return CreateSubOrganizationIntentV8(**_upgraded(intent))
 
 
 def from_v1(intent: CreateSubOrganizationIntent) -> CreateSubOrganizationIntentV8:

@@ -1,6 +1,6 @@
-"""What a verification token proves to an execution: that its sender holds the contact of a user.
+"""Verification tokens in an execution: each proves that its sender has the contact of a user.
 
-Here: reading a token, the client's signature beside it, the one use of a token without a key. Not here: issuing
+Here: reading a token, the client's signature with it, the one use of a token without a key. Not here: issuing
 tokens (`verifying_codes`).
 """
 
@@ -36,7 +36,7 @@ SIGNATURE_FIELD = "parameters.clientSignature"
 
 
 class ClientSignature(RequestStruct, frozen=True):
-    """By the key that the verification token names. `signature`: r and s in hex, over SHA-256 of `message`."""
+    """A signature by the key in the verification token. `signature`: r and s in hex, over SHA-256 of `message`."""
 
     public_key: ShortText
     scheme: ShortText
@@ -45,7 +45,7 @@ class ClientSignature(RequestStruct, frozen=True):
 
 
 class RequestedUser(Protocol):
-    """A root user as create_sub_organization is asked for it."""
+    """A root user in the parameters of create_sub_organization."""
 
     @property
     def api_keys(self) -> Any: ...
@@ -66,7 +66,7 @@ async def is_used_up(source: ContextSource, text: str | None) -> bool:
 
 
 async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> VerificationToken:
-    """What the token states, if this server issued it for this organization or its parent.
+    """The claims of the token, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, so it is good for one use: the outcome has
     `used_up(token)` among its attachments. Raises InvalidRequest for a token that is forged, expired, used up, or
@@ -108,7 +108,8 @@ async def check_own_contact(
 
 
 def check_login(token: VerificationToken, signature: ClientSignature | None, session_public_key: str) -> None:
-    """Raise InvalidRequest unless the token's key confirms a login by this key. `session_public_key`: compressed.
+    """Raise InvalidRequest unless the token's key confirms a login with this key. `session_public_key`:
+    compressed.
 
     A token that names no key, of the older verify_otp, needs no signature.
     """
@@ -155,15 +156,15 @@ def check_signup(token: VerificationToken, signature: ClientSignature | None, us
 
 
 def _as_json(value: Any) -> Any:
-    """The value as a JSON parser reads it."""
+    """The value after encoding and decoding as JSON."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def _given(signature: ClientSignature | None) -> ClientSignature:
     if signature is None:
         raise InvalidRequest(
-            f"invalid client signature: field `{SIGNATURE_FIELD}`: the verification token names a key, whose "
-            "signature is needed"
+            f"invalid client signature: field `{SIGNATURE_FIELD}`: send a signature of the key that the "
+            "verification token names"
         )
     if signature.scheme != client_signatures.SCHEME:
         raise InvalidRequest(

@@ -1,7 +1,8 @@
-"""verify_otp: the right code gives a verification token; a wrong one is counted, and the third locks the code.
+"""verify_otp: the right code returns a verification token. A wrong code is counted, and the third one locks the
+code.
 
-Here: the check that every use of a code goes through. Not here: starting codes (`starting_codes`), what a token is
-good for (`verified_contacts`).
+Here: the check for every use of a code. Not here: starting codes (`starting_codes`), the use of tokens
+(`verified_contacts`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ _OLDER_OPERATIONS = {"encrypted": "verify_otp with encryptedOtpBundle", "plain":
 
 
 class VerifyOtpIntentV2(RequestStruct, frozen=True, kw_only=True):
-    """`encrypted_otp_bundle`: JSON text: the code and a public key, encrypted to the key that init_otp gave.
+    """`encrypted_otp_bundle`: JSON text with the code and a public key, encrypted to the key from init_otp.
 
-    `expiration_seconds`: of the token, decimal text, at most 86400, 3600 where absent.
+    `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
     """
 
     otp_id: Uuid
@@ -45,7 +46,7 @@ class VerifyOtpIntentV2(RequestStruct, frozen=True, kw_only=True):
 
 
 class VerifyOtpIntent(RequestStruct, frozen=True, kw_only=True):
-    """`public_key`: P-256 in hex, the key that the token shall name."""
+    """`public_key`: P-256 in hex, the key in the token."""
 
     otp_id: Uuid
     otp_code: OtpCode
@@ -54,7 +55,7 @@ class VerifyOtpIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class _PlainAttempt(VerifyOtpIntentV2, frozen=True, kw_only=True):
-    """What the older version reads as."""
+    """The older version as the current one."""
 
     otp_code: str
     public_key: str | None
@@ -68,7 +69,7 @@ class VerifyOtpResult(Wire, frozen=True):
 
 
 class StoredCode(msgspec.Struct, frozen=True):
-    """The code that a request names, None if there is none, and the count of its contact."""
+    """The code that a request names and the count of its contact; None if there is none."""
 
     code: OneTimeCode | None
     count: CodeCount | None
@@ -143,13 +144,13 @@ async def verify_otp(
 
 
 def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCode:
-    """The code that is stored, if this flow may still try it. Raises InvalidRequest."""
+    """The stored code, if this flow may still verify it. Raises InvalidRequest."""
     code = stored.code
     if code is None:
         raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code of this id was sent here")
     if code.flow != flow:
         raise InvalidRequest(
-            f"Invalid OTP code: field `parameters.otpId`: this code is taken by {_OLDER_OPERATIONS[code.flow]}"
+            f"Invalid OTP code: field `parameters.otpId`: this code is for {_OLDER_OPERATIONS[code.flow]}"
         )
     if not code.is_open(execution.now_ms):
         if code.used_at_ms is not None:
@@ -163,7 +164,7 @@ def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCo
 
 
 async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -> Refusal | None:
-    """None if this is the code; else the refusal, which counts the attempt."""
+    """None if the typed code is right; otherwise the refusal, which counts the attempt."""
     digest = await execution.signer.code_digest(
         organization_id=execution.organization.id,
         data_key=execution.organization.data_key.sealed,
@@ -178,7 +179,7 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
 
 
 def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:
-    """What is written when a code is used: it is good for nothing more, and its contact may get another."""
+    """The rows of a used code: it is no longer valid, and its contact may get another one."""
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)
     return (used,) if stored.count is None else (used, stored.count.without(used.id))

@@ -110,7 +110,7 @@ class PolicySets:
         return entry
 
     def _put(self, organization_id: str, entry: _Entry) -> None:
-        """Count the entry anew, unless it was dropped while its expressions were compiled."""
+        """Count the entry again, unless it was dropped while its expressions were compiled."""
         if self._entries.peek(organization_id) is entry:
             self._entries.put(organization_id, entry, entry.characters())
 

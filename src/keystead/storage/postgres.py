@@ -41,13 +41,19 @@ class PostgresStore(DatabaseStore):
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
-        self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
-        self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
-        self._lockers = Connections(url, size=_LOCK_CONNECTIONS, timeout_s=timeout_s, lost=self._cache.clear)
+        self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
+        self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
+        self._lockers = Connections(url, size=_LOCK_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
         self._statements = statements
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
+
+    def _lost(self) -> None:
+        """A connection was lost. If its server stands still, each idle connection to it would be waited for too."""
+        self._cache.clear()
+        for connections in (self._readers, self._writers, self._lockers):
+            connections.discard_idle()
 
     async def version(self, organization_id: str) -> Version | None:
         """While a query for versions is under way, calls collect; the next query answers them all."""

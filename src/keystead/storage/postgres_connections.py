@@ -7,7 +7,7 @@ Here: the settings of every connection, lending, time limits. Not here: statemen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import asyncpg
 
 from keystead.api.errors import ServiceError
 from keystead.storage.errors import NotMigrated, already_there, unavailable, unwritten
+from keystead.storage.postgres_hosts import PostgresHosts
 
 _SERVER_SETTINGS = {
     "application_name": "keystead",
@@ -38,7 +39,7 @@ class Connections:
     """
 
     def __init__(self, url: str, *, size: int, timeout_s: float, lost: Callable[[], None]) -> None:
-        self._url = url
+        self._hosts = PostgresHosts(url)
         self._timeout_s = timeout_s
         self._lost = lost
         self._free = asyncio.Semaphore(size)
@@ -77,7 +78,7 @@ class Connections:
         # The same limit for the server: a statement whose caller has given up must not get a lock later.
         limit = {"statement_timeout": str(round(self._timeout_s * 1000))}
         try:
-            return await connect(self._url, self._timeout_s, limit)
+            return await self._hosts.connect(self._timeout_s, {**_SERVER_SETTINGS, **limit})
         except _DATABASE_AT_FAULT as error:
             self._lost()
             raise unavailable("does not accept a connection") from error
@@ -89,6 +90,11 @@ class Connections:
                 return connection
         return None
 
+    def discard_idle(self) -> None:
+        """Give up the idle connections: they lead to a server that no longer answers."""
+        while self._idle:
+            self._idle.pop().terminate()
+
     async def close(self) -> None:
         """Close the idle connections. The caller must not lend any afterwards."""
         while self._idle:
@@ -99,10 +105,9 @@ class Connections:
                 connection.terminate()
 
 
-async def connect(url: str, timeout_s: float, server_settings: Mapping[str, str]) -> Any:
+async def connect(url: str, timeout_s: float) -> Any:
     """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement."""
-    settings = {**_SERVER_SETTINGS, **server_settings}
-    return await asyncpg.connect(url, timeout=timeout_s, command_timeout=timeout_s, server_settings=settings)
+    return await PostgresHosts(url).connect(timeout_s, _SERVER_SETTINGS)
 
 
 def translated(error: Exception) -> ServiceError:

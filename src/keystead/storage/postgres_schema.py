@@ -49,7 +49,7 @@ async def _version(connection: Any) -> int:
 @contextlib.asynccontextmanager
 async def _connected(url: str, timeout_s: float) -> AsyncIterator[Any]:
     try:
-        connection = await connect(url, timeout_s, {})
+        connection = await connect(url, timeout_s)
         try:
             yield connection
         finally:

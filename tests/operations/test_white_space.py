@@ -1,4 +1,4 @@
-"""A body with spaces between its parts is read another way than one without: both give the same, or are refused."""
+"""A body with white space between its parts takes another path through the decoder, with the same result."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read(operation: ActivityOperation, body: bytes) -> Any:
 @pytest.mark.parametrize("operation", SUBMITTED, ids=lambda operation: operation.name)
 @settings(max_examples=30)
 @given(st.randoms(use_true_random=False))
-def test_spaces_make_no_difference(operation: ActivityOperation, random: Random) -> None:
+def test_white_space_makes_no_difference(operation: ActivityOperation, random: Random) -> None:
     version = random.choice(operation.versions)
     body = {
         "type": version.activity_type,

@@ -1,4 +1,5 @@
-"""Bytes on a connection: what is hardly HTTP is refused as such, and unusual framing of good requests is read."""
+"""Bytes on a connection: malformed HTTP is refused with an error, and unusual framing of valid requests is
+accepted."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
-def test_hardly_http(case: Malformed, server: Server) -> None:
+def test_malformed_http(case: Malformed, server: Server) -> None:
     head, _, body = raw(server, case.request).partition(b"\r\n\r\n")
     lines = head.decode().lower().split("\r\n")
     assert lines[0].startswith(f"http/1.1 {case.status} ")

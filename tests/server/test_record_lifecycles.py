@@ -1,4 +1,5 @@
-"""The life of each kind of record over HTTP, in both forms: made, read, listed, changed, deleted, gone."""
+"""The lifecycle of each kind of record over HTTP, in both forms: created, read, listed, changed, deleted, not
+found."""
 
 from __future__ import annotations
 

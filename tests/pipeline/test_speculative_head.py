@@ -1,4 +1,4 @@
-"""What is decided on an organization that is not committed yet: it counts only if that organization comes to be.
+"""Decisions on the speculative head: they count only if the commits that lead to the head succeed.
 
 In each story a first request is handed in and then loses its race for good; a second one, decided on top of it,
 must not keep anything that only the first one's change would have led to.

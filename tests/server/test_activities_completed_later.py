@@ -1,4 +1,4 @@
-"""Activities that others complete later, over HTTP: what they do to those who vote, and what became of them."""
+"""Activities that wait for votes, over HTTP: what voters see, and the activity after its last vote."""
 
 from __future__ import annotations
 

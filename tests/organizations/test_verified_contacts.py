@@ -1,0 +1,130 @@
+"""Verified contacts: what marks one, what unmarks it, and whose contact it is if several users have it."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.api.enums import OtpType
+from keystead.api.errors import InvalidRequest
+from keystead.api.records import User
+from keystead.organizations.kinds.verified_contacts import VerifiedContacts
+from keystead.organizations.organization import Change, Organization, Put, Remove, apply
+from keystead.organizations.sessions import user_with_email
+from keystead.organizations.verified_contacts import (
+    check_logins_by_code,
+    contact_verified,
+    contacts_changed,
+    has_contact,
+    is_verified,
+    user_removed,
+    users_with_contact,
+)
+from tests.organizations.records import a_user, an_organization
+
+EMAIL, SMS = OtpType.EMAIL, OtpType.SMS
+ADA = a_user(user_id="ada", user_email="Ada@example.com", user_phone_number="+4915112345678")
+BOB = a_user(user_id="bob", user_email="ada@example.com")
+NOBODY = a_user(user_id="nobody")
+
+
+def with_marks(*marks: VerifiedContacts) -> Organization:
+    organization = an_organization(ADA, BOB, NOBODY)
+    return apply(organization, [Put(mark) for mark in marks], organization.version)
+
+
+HAS = [
+    (ADA, EMAIL, "ada@example.com", True),
+    (ADA, EMAIL, "ADA@EXAMPLE.COM", True),
+    (ADA, EMAIL, "+4915112345678", False),
+    (ADA, SMS, "+4915112345678", True),
+    (ADA, SMS, "+491511234567", False),
+    (BOB, SMS, "+4915112345678", False),
+    (NOBODY, EMAIL, "", False),
+]
+
+
+@pytest.mark.parametrize(("user", "otp_type", "contact", "has"), HAS)
+def test_whether_a_user_has_a_contact(user: User, otp_type: OtpType, contact: str, has: bool) -> None:
+    assert has_contact(user, otp_type, contact) is has
+
+
+MARK_ADA = VerifiedContacts(user_id="ada", email="Ada@example.com")
+MARK_BOB = VerifiedContacts(user_id="bob", email="ada@example.com")
+OWNERS = [
+    ("verified by nobody: everybody who has it", (), ["ada", "bob"]),
+    ("verified by one: this one", (MARK_BOB,), ["bob"]),
+    ("verified by both", (MARK_ADA, MARK_BOB), ["ada", "bob"]),
+    ("only the other contact is verified", (VerifiedContacts(user_id="ada", phone_number="+49"),), ["ada", "bob"]),
+]
+
+
+@pytest.mark.parametrize(("marks", "owners"), [one[1:] for one in OWNERS], ids=[one[0] for one in OWNERS])
+def test_whose_a_contact_is(marks: tuple[VerifiedContacts, ...], owners: list[str]) -> None:
+    organization = with_marks(*marks)
+    assert sorted(user.user_id for user in users_with_contact(organization, EMAIL, "ada@example.com")) == owners
+    if len(owners) == 1:
+        found = user_with_email(organization, "ada@example.com")
+        assert found is not None
+        assert [found.user_id] == owners
+    else:
+        with pytest.raises(InvalidRequest, match="more than one user has this address"):
+            user_with_email(organization, "ada@example.com")
+    assert user_with_email(organization, "stranger@example.com") is None
+
+
+def test_a_contact_is_marked_once() -> None:
+    organization = with_marks()
+    assert not is_verified(organization, ADA, EMAIL)
+    changes = contact_verified(organization, ADA, EMAIL)
+    assert changes == (Put(MARK_ADA),)
+    marked = apply(organization, changes, organization.version)
+    assert is_verified(marked, ADA, EMAIL)
+    assert not is_verified(marked, ADA, SMS)
+    assert contact_verified(marked, ADA, EMAIL) == ()
+    both = VerifiedContacts(user_id="ada", email="Ada@example.com", phone_number="+4915112345678")
+    assert contact_verified(marked, ADA, SMS) == (Put(both),)
+
+
+BOTH = VerifiedContacts(user_id="ada", email="Ada@example.com", phone_number="+4915112345678")
+AFTER_CHANGES: list[tuple[str, VerifiedContacts | None, User, tuple[Change, ...]]] = [
+    ("nothing was verified", None, ADA, ()),
+    ("nothing has changed", BOTH, ADA, ()),
+    (
+        "another letter case",
+        BOTH,
+        a_user(user_id="ada", user_email="ADA@example.com", user_phone_number="+4915112345678"),
+        (),
+    ),
+    (
+        "another e-mail address",
+        BOTH,
+        a_user(user_id="ada", user_email="new@example.com", user_phone_number="+4915112345678"),
+        (Put(VerifiedContacts(user_id="ada", phone_number="+4915112345678")),),
+    ),
+    ("another phone number", BOTH, a_user(user_id="ada", user_email="ada@example.com"), (Put(MARK_ADA),)),
+    ("neither is left", BOTH, a_user(user_id="ada"), (Remove(VerifiedContacts, "ada"),)),
+]
+
+
+@pytest.mark.parametrize(
+    ("mark", "after", "changes"), [one[1:] for one in AFTER_CHANGES], ids=[one[0] for one in AFTER_CHANGES]
+)
+def test_a_changed_contact_is_not_verified(
+    mark: VerifiedContacts | None, after: User, changes: tuple[Change, ...]
+) -> None:
+    organization = with_marks(*([] if mark is None else [mark]))
+    assert contacts_changed(organization, after) == changes
+
+
+def test_the_marks_of_a_removed_user_go() -> None:
+    assert user_removed(with_marks(BOTH), "ada") == (Remove(VerifiedContacts, "ada"),)
+    assert user_removed(with_marks(BOTH), "bob") == ()
+
+
+@pytest.mark.parametrize(
+    ("otp_type", "feature"), [(EMAIL, "FEATURE_NAME_OTP_EMAIL_AUTH"), (SMS, "FEATURE_NAME_SMS_AUTH")]
+)
+def test_logins_by_code_need_their_feature(otp_type: OtpType, feature: str) -> None:
+    check_logins_by_code(an_organization(ADA, features={feature: ""}), otp_type)
+    with pytest.raises(InvalidRequest, match=f"feature {feature} is not enabled"):
+        check_logins_by_code(an_organization(ADA), otp_type)

@@ -1,0 +1,187 @@
+"""The package as people get it: built from the repository's files alone, installed where the repository is not.
+
+The wheel is built from the source distribution, so that is tested too. The packages that it depends on are those of
+this environment: nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import HeaderParser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.support.source_tree import ROOT, imported_names, modules, tracked_files
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+START_TIMEOUT_S = 60
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source distribution, and the wheel that is built from it."""
+    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("out")
+    for path in tracked_files():
+        if (ROOT / path).is_file():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, tree / path)
+    _build(tree, out, "sdist")
+    (source,) = out.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(tree.parent / "unpacked", filter="data")
+    (unpacked,) = (tree.parent / "unpacked").iterdir()
+    _build(unpacked, out, "wheel")
+    (wheel,) = out.glob("*.whl")
+    return source, wheel
+
+
+def _build(tree: Path, out: Path, what: str) -> None:
+    code = f"from setuptools.build_meta import build_{what}; build_{what}({str(out)!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def metadata(built: tuple[Path, Path]) -> Message:
+    with zipfile.ZipFile(built[1]) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        return HeaderParser().parsestr(archive.read(name).decode())
+
+
+def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]) -> None:
+    ours = {path.relative_to("src").as_posix() for path in tracked_files() if path.parts[:2] == ("src", "keystead")}
+    with zipfile.ZipFile(built[1]) as archive:
+        theirs = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert theirs == ours
+
+
+def test_the_source_distribution_has_every_file_of_the_repository(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[0]) as archive:
+        theirs = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    ours = {path.as_posix() for path in tracked_files() if (ROOT / path).is_file()}
+    assert ours - theirs == set()
+
+
+def test_metadata(metadata: Message) -> None:
+    assert metadata["Name"] == "keystead"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE"]
+    assert metadata["Keywords"]
+    classifiers = metadata.get_all("Classifier") or []
+    for minor in range(11, 16):
+        assert f"Programming Language :: Python :: 3.{minor}" in classifiers
+    assert not [each for each in classifiers if each.startswith("License ::")], "the license expression says it"
+    links = {each.partition(", ")[0] for each in metadata.get_all("Project-URL") or []}
+    assert links >= {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
+
+
+def test_links_of_the_readme_work_outside_the_repository(metadata: Message) -> None:
+    readme = str(metadata.get_payload())
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    assert targets
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    source = PROJECT["urls"]["Source"]
+    ours = [target.removeprefix(f"{source}/").partition("#")[0] for target in targets if target.startswith(source)]
+    assert ours
+    assert [each for each in ours if not (ROOT / each).exists()] == []
+
+
+def test_the_version_is_that_of_the_changelog() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == PROJECT["version"]
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    declared = {_normal(re.split(r"[<>=;\[ ]", each)[0]) for each in PROJECT["dependencies"]}
+    declared |= {_normal(re.split(r"[<>=;\[ ]", each)[0]) for each in PROJECT["optional-dependencies"]["pkcs11"]}
+    of_module = packages_distributions()
+    imported = {
+        name.partition(".")[0]
+        for module in modules().values()
+        for name in imported_names(module)
+        if name.partition(".")[0] not in ("keystead", *sys.stdlib_module_names)
+    }
+    undeclared = {name for name in imported if not declared & set(map(_normal, of_module.get(name, [name])))}
+    assert undeclared == {"pytest"}, "pytest is there where its plugin is loaded"
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.fixture(scope="module")
+def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of an environment that has the wheel, and this environment's packages behind it."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--quiet", "--python", str(python), "install", "--no-deps", "--no-index",
+         "--disable-pip-version-check", str(built[1])],
+        check=True,
+    )  # fmt: skip
+    (site_packages,) = folder.glob("lib/python3*/site-packages")
+    # A path file of another path file is not read: this environment's own, editable Keystead stays out.
+    (site_packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("KEYSTEAD_", "PYTHON"))]:
+        monkeypatch.delenv(name)
+    yield tmp_path
+
+
+def _run(installed: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [installed / "keystead", *arguments], capture_output=True, text=True, check=False, timeout=START_TIMEOUT_S
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_the_wheel_that_is_installed(installed: Path, elsewhere: Path) -> None:
+    code = "import keystead; print(keystead.__file__)"
+    printed = subprocess.run([installed / "python", "-c", code], capture_output=True, text=True, check=True)
+    assert Path(printed.stdout).is_relative_to(installed.parent)
+
+
+def test_it_says_its_version(installed: Path, elsewhere: Path) -> None:
+    assert _run(installed, "--version").startswith(f"keystead {PROJECT['version']}, ")
+    assert _run(installed, "dev", "--help").startswith("Usage: keystead dev")
+
+
+def test_it_serves(installed: Path, elsewhere: Path) -> None:
+    command = [str(installed / "keystead"), "dev", "--port", "0", "--data", "data"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            assert server.stdout is not None
+            seen = []
+            for line in server.stdout:
+                seen.append(line)
+                if "First request" in line:
+                    break
+            else:
+                pytest.fail("".join(seen))
+            answer = _run(installed, "request", "query/whoami", "--credentials", "data/credentials.json")
+            credentials = json.loads(Path("data/credentials.json").read_text())
+            assert json.loads(answer)["organizationId"] == credentials["organizationId"]
+        finally:
+            server.terminate()
