@@ -2028,7 +2028,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
+        """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key.
 
         `target_public_key`: the P-256 key to which the session's key is sealed.
         """
@@ -4566,7 +4566,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
+        """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key.
 
         `target_public_key`: the P-256 key to which the session's key is sealed.
         """

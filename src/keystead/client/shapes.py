@@ -2032,7 +2032,7 @@ class OauthLoginSubmitted(Submitted[OauthLoginResult]):
 
 
 class OtpAuthSubmitted(Submitted[OtpAuthResult]):
-    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target"""
+    """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
 
     operation = "otp_auth"
     activity_type = "ACTIVITY_TYPE_OTP_AUTH"
