@@ -82,6 +82,23 @@ const cases = {
     await shows(page, "1 other activity that waits asks for exactly the same");
   },
 
+  async several_are_approved_together_after_each_was_shown(page) {
+    const ids = [await waits(asking, "First of two"), await waits(asking, "Second of two")];
+    await logIn(page);
+    await shows(page, "open it first");
+    for (const id of ids) {
+      await open(page, `#/activities/${id}`);
+      await shows(page, "of two");
+      await shows(page, "As it was sent");
+    }
+    await open(page, "#/activities");
+    for (const name of ["First", "Second"]) await (await page.waitForSelector(`input[aria-label*="${name} of two"]`)).click();
+    await inspect(page);
+    await press(page, "Approve 2 with this browser’s key");
+    await shows(page, "Approved 2 activities.");
+    for (const id of ids) assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
+  },
+
   async what_people_typed_is_text(page) {
     const id = await waits(asking, MARKUP);
     await logIn(page);

@@ -3,7 +3,6 @@ import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { describe, headlineOf } from "../api/descriptions.js";
 import { askedBy } from "../api/summary.js";
-import { waiting } from "../api/waiting.js";
 import { useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
@@ -11,6 +10,7 @@ import { Empty, Heading, Status, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
 import { ALL_STATUSES, msOf, statusInWords, typeInWords, withShortAddresses } from "../words.js";
 import { ActivityScreen } from "./activity.js";
+import { WaitingList } from "./waiting_list.js";
 
 const PAGE = 50;
 const EVERY_MS = 3000;
@@ -30,11 +30,8 @@ export function ActivitiesScreen() {
 }
 
 function ActivityLists() {
-  const mine = (waiting.value ?? []).filter((activity) => activity.canApprove);
-  useEffect(() => void describe(mine), [waiting.value]);
   return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature." />
-    ${mine.length ? html`<section class="card"><header><h2>Waits for you <span class="muted">${mine.length}</span></h2></header>
-      <${Table} caption="Activities that wait for you" columns=${COLUMNS} rows=${mine} href=${hrefOf} idOf=${idOf} /></section>` : null}
+    <${WaitingList} columns=${COLUMNS} />
     <${AllActivities} />`;
 }
 

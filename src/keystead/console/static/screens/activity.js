@@ -3,6 +3,7 @@ import { html, useEffect, useMemo } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
 import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
+import { markSeen } from "../api/seen.js";
 import { askedBy, intentOf } from "../api/summary.js";
 import { waiting } from "../api/waiting.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
@@ -71,6 +72,7 @@ function ActivityPage({ activity, names, reload }) {
 function Intent({ activity, names }) {
   const intent = intentOf(activity);
   const described = descriptionOf(activity.id);
+  useEffect(() => void (described && markSeen(activity.id)), [described]);
   if (!Object.keys(intent).length) return html`<p class="muted">It has no parameters.</p>`;
   if (!described?.facts.length) return html`<${Value} value=${intent} names=${names} />`;
   return html`
