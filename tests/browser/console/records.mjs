@@ -53,7 +53,7 @@ const cases = {
   async an_address_is_shown_as_a_qr_code(page) {
     await logIn(page);
     await open(page, "#/wallets");
-    await press(page, "Development");
+    await press(page, "Development", ".row-link");
     await settled(page);
     await (await page.waitForSelector("button[aria-label^='QR code of 0x']")).click();
     await page.waitForSelector("dialog svg[role=img]");
