@@ -17,6 +17,7 @@ import typer
 from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
+from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import bootstrap
@@ -33,14 +34,6 @@ from keystead.signer.master_keys import (
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-
-DatabaseUrl = Annotated[
-    str,
-    typer.Option(
-        envvar="KEYSTEAD_DATABASE_URL",
-        help="postgresql://… or sqlite:///FILE. With a password: better in the variable.",
-    ),
-]
 
 
 def init(

@@ -14,8 +14,8 @@ import typer
 
 from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
+from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
-from keystead.cli.installation import DatabaseUrl
 from keystead.server.opening import NotReady
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.signer.confinement import keep_memory_private

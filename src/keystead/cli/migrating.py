@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from keystead.api.errors import ServiceError
+from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
-from keystead.cli.installation import DatabaseUrl
 from keystead.storage.schema import migrate, pending_migrations
 
 
