@@ -169,8 +169,7 @@ async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
 
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
 async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) -> Outcome[OtpAuthResult] | Refusal:
-    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
-    key."""
+    """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
     code = open_code(execution, execution.context, "auth")
     if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:
