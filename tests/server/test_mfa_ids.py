@@ -35,7 +35,7 @@ class Credentials:
 def new_credentials(codes: Codes) -> Credentials:
     person, passkey, subject = new_person(codes), SoftPasskey(), unique("subject")
     user = person.caller
-    own = {"userId": user.user_id}
+    own: dict[str, Any] = {"userId": user.user_id}
     other_passkey, other_identity = SoftPasskey(), {"providerName": "2", "oidcToken": id_token(codes, subject, "")}
     passkeys = [passkey.params(), other_passkey.params()]
     made = user.result("create_authenticators", own | {"authenticators": passkeys})["authenticatorIds"]
