@@ -19,7 +19,7 @@ FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizati
 	identities sessions delivery describe client))
 PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: help run install check test docs fuzz bench lock generate vendor
+.PHONY: help run install check test docs fuzz bench lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
 	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
 	@echo "make vendor    write the console's copies of npm packages anew, after a change of $(BROWSER)/package.json"
+	@echo "make screenshots  take the pictures of the console in docs/console anew"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
 run: install
@@ -83,6 +84,9 @@ generate: .venv/.installed-dev
 
 vendor: $(BROWSER)/node_modules/.package-lock.json
 	@$(BIN)/node $(BROWSER)/console/vendor.mjs
+
+screenshots: .venv/.compiled $(BROWSER)/node_modules/.package-lock.json
+	@$(BIN)/node $(BROWSER)/console/screenshots.mjs
 
 lock: $(BIN)/uv
 	$(UV_COMPILE) --output-file requirements.lock pyproject.toml

@@ -22,6 +22,7 @@ KINDS = {"sqlite": "a", "postgres": "b"}
 NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 _LEFT, _RIGHT = 270, 110
+_LONGEST_NAME = 40
 _SPAN = WIDTH - _LEFT - _RIGHT
 _ROW, _GAP = 17, 14
 _PANEL_HEIGHT = 150
@@ -65,9 +66,9 @@ def drawn(written: Results) -> dict[str, str]:
 
 
 def _is_alone(result: Result) -> bool:
-    return (
-        result.store in KINDS and result.workers == result.organizations == 1 and "organization" not in result.asked
-    )
+    """One worker and one organization without a history: `_growth` has the others."""
+    sized = re.search("organization|activities", result.asked)
+    return result.store in KINDS and result.workers == result.organizations == 1 and not sized
 
 
 Draw = Callable[[Picture, Result, float, float], None]
@@ -108,11 +109,9 @@ def _range(picture: Picture, result: Result, y: float, scale: float) -> None:
 
 
 def _operation(result: Result) -> str:
-    return (
-        f"{result.case}, {result.asked}"
-        if "policies" in result.asked and "keys" not in result.case
-        else result.case
-    )
+    """With what the organization holds, where that fits beside the bars."""
+    with_size = f"{result.case}, {result.asked}" if result.asked else result.case
+    return with_size if len(with_size) <= _LONGEST_NAME else result.case
 
 
 def _growth(results: Iterable[Result]) -> dict[str, list[Line]]:

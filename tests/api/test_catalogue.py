@@ -72,10 +72,14 @@ def test_an_operation_needs_its_documentation() -> None:
 
 
 WITHOUT_PATH = {
+    "check_policy",
+    "describe_activities",
     "disable_auth_proxy",
     "enable_auth_proxy",
     "list_auth_proxy_configs",
+    "list_policy_keywords",
     "list_policy_warnings",
+    "try_policy",
     "update_auth_proxy_config",
     "update_wallet_account_name",
 }

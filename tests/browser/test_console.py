@@ -48,7 +48,7 @@ def server(tmp_path: Path) -> Iterator[ConsoleServer]:
             process.terminate()
 
 
-@pytest.mark.parametrize("subject", ["logins", "approvals"])
+@pytest.mark.parametrize("subject", ["logins", "approvals", "records", "forms", "policies", "development", "large"])
 def test_in_a_browser(subject: str, server: ConsoleServer, subtests: pytest.Subtests) -> None:
     drive(str(HERE / "console" / f"{subject}.mjs"), "", server, subtests, KEYSTEAD_CONSOLE_URL=server.console_url)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.cli.columns import RED, Column, coloured, id_column, table, width_of
+from keystead.cli.columns import RED, Column, coloured, id_column, table, terminal_width, width_of
 from tests.describe.test_signing import TO, TOKEN, ethereum
 from tests.support.terminal import FakeServer, Terminal, activity, user, vote
 
@@ -138,6 +138,67 @@ def test_show_as_json(fake: FakeServer, terminal: Terminal) -> None:
     told = json.loads(terminal.run("show", id_of(1), "--json").out)
     assert told["description"]["headline"] == f"Send 1 ETH to {TO}, on Ethereum (chain 1)"
     assert (told["activity"]["id"], told["waitsFor"]) == (id_of(1), [])
+
+
+LONG = "a name that is much too long for one line of a terminal " * 3
+LISTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "wallets": ("list_wallets", {"walletId": WALLET, "walletName": LONG, "exported": True, "imported": False}),
+    "users": (
+        "list_users",
+        {
+            "userId": WALLET,
+            "userName": LONG,
+            "userEmail": LONG,
+            "apiKeys": [],
+            "authenticators": [],
+            "oauthProviders": [],
+        },
+    ),
+    "interfaces": (
+        "list_smart_contract_interfaces",
+        {
+            "smartContractInterfaceId": WALLET,
+            "label": LONG,
+            "type": "SMART_CONTRACT_INTERFACE_TYPE_SOLANA",
+            "smartContractAddress": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+            "smartContractInterface": "{}",
+        },
+    ),
+    "policy": (
+        "list_policies",
+        {"policyId": WALLET, "policyName": LONG, "effect": "EFFECT_ALLOW", "consensus": LONG, "condition": LONG},
+    ),
+}
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are printed on a terminal of 80 columns."""
+    monkeypatch.setattr("keystead.cli.tables.terminal_width", lambda: 80)
+
+
+@pytest.mark.parametrize(("is_terminal", "width"), [(True, 80), (False, None)])
+def test_the_width_of_the_terminal(is_terminal: bool, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal, raising=False)
+    assert terminal_width() == width
+
+
+def test_activities_fit_80_columns(narrow: None, listed: FakeServer, terminal: Terminal) -> None:
+    lines = terminal.run("activities").out.splitlines()
+    assert lines[0].split() == ["activity", "asked", "by", "what", "to", "amount", "status"]
+    assert lines[1].split()[3:] == ["Ana", "send", "0x7099…79C8", "1", "ETH", "completed"]
+    assert max(map(width_of, lines)) <= 80
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_every_list_fits_80_columns(command: str, narrow: None, fake: FakeServer, terminal: Terminal) -> None:
+    query, record = LISTS[command]
+    member = {"list_smart_contract_interfaces": "smartContractInterfaces"}.get(query, query.removeprefix("list_"))
+    fake.answers[f"query/{query}"] = {member: [{**record, "createdAt": {"seconds": "0", "nanos": "0"}}]}
+    printed = terminal.run(*(("policy", "list") if command == "policy" else (command,)))
+    assert (printed.code, len(printed.out.splitlines())) == (0, 2)
+    assert max(map(width_of, printed.out.splitlines())) <= 80
 
 
 COLUMNS = (

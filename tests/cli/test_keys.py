@@ -82,6 +82,6 @@ def test_the_development_server_prints_it() -> None:
         api_private_key=KEY.private_key,
     )
     signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
-    lines = development_banner(credentials, Path("data"), [], signer, "proxy", "link", seeded=False).splitlines()
+    lines = development_banner(credentials, None, None, [], signer, "proxy", "link", seeded=False).splitlines()
     for told in (signer.signing_public_key, signer.composite_public_key):
         assert sum(line.split()[-1:] == [told] for line in lines) == 1

@@ -119,3 +119,10 @@ def test_serve_has_no_controls(server: DevelopmentServer, production: httpx.Clie
     for path in {*listed, "/dev/v1"} - {"/dev/v1/outbox"}:
         for answer in (production.get(path), production.post(path, content=b"{}", headers=CHANGE)):
             assert (answer.status_code, answer.json()["message"]) == (404, f"no such path: {path}")
+
+
+def test_the_front_page_says_what_this_is(server: DevelopmentServer, production: httpx.Client) -> None:
+    for answer in (server.http.get(server.base_url), production.get("/")):
+        assert answer.status_code == 200
+        assert "This is Keystead" in answer.json()["message"]
+        assert answer.json()["operations"] == "/openapi.json"

@@ -96,3 +96,10 @@ def test_they_are_bounded_and_can_be_forgotten(server: DevelopmentServer) -> Non
     assert [one.number for one in seen] == sorted({one.number for one in seen})
     server.controls.forget_requests()
     assert server.controls.requests() == []
+
+
+def test_a_client_whose_base_address_ends_in_a_slash(server: DevelopmentServer) -> None:
+    server.controls.faults.fail(503)
+    answer = server.http.post(f"{server.base_url}//public/v1/query/whoami", content=b"{}")
+    assert answer.status_code == 503
+    assert [one.operation for one in server.controls.requests()] == ["whoami"]

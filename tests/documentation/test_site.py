@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tests.compatibility.scripts import node
 from tools.site.__main__ import build
 from tools.site.built import foreign_resources, missing_targets
-from tools.site.sources import ROOT
+from tools.site.configuration import configuration
+from tools.site.sources import ROOT, Sources, pages
 
 HERE = Path(__file__).parent
 
@@ -39,6 +40,19 @@ def test_in_a_browser_from_files(site: Path) -> None:
     assert seen["problems"] == []
     assert seen["diagrams"] == diagrams > 2
     assert int(seen["results"].split()[0]) > 10
+
+
+def test_a_page_without_a_place_in_the_navigation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.site.configuration.pages", lambda: [*pages(), PurePosixPath("docs/new.md")])
+    with pytest.raises(ValueError, match=r"docs/new.md is in no section of the navigation"):
+        configuration()
+
+
+def test_a_link_to_no_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Page\n\n[here](docs/nowhere.md)\n")
+    monkeypatch.setattr("tools.site.sources.ROOT", tmp_path)
+    with pytest.raises(ValueError, match=r"README.md: the link docs/nowhere.md leads to no file"):
+        Sources().write(tmp_path / "pages")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from keystead.sessions.compact_jwt import read_compact
 from keystead.sessions.key_binding import nonce_of
 from tests.support import bundles
 from tests.support.callers import Caller, answered, refusal, unique
-from tests.support.oauth2_provider import BAD_CODE, SECRET, SILLY_CODE
+from tests.support.oauth2_provider import BAD_CODE, SECRET, SILLY_CODE, UNREADABLE_CODE
 from tests.support.organization_fixtures import UNKNOWN_IDS
 
 NONCE = nonce_of("02" + "ab" * 32)
@@ -120,6 +120,7 @@ def test_the_secret_is_nowhere_in_the_clear(caller: Caller) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], int, str]] = {
     "a code that the provider refuses": ({"authCode": BAD_CODE}, 400, "OAuth 2.0 authentication failed"),
     "a provider that tells of nobody": ({"authCode": SILLY_CODE}, 503, "its answer lacks the person's `id`"),
+    "an access token that is not ASCII": ({"authCode": UNREADABLE_CODE}, 503, "lacks an `access_token` in ASCII"),
     "a credential that is not there": ({"oauth2CredentialId": UNKNOWN_IDS.policy_id}, 404, "OAuth 2.0 credential"),
     "a nonce that is no digest": ({"nonce": "AB" * 32}, 400, "field `parameters.nonce`"),
     "a target that is no key": (

@@ -250,6 +250,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "policies see no parameter of ACTIVITY_TYPE_CREATE_WALLET",
     ),
     ("a parameter misspelt", {**SIGN, "params": {"typ": "x"}}, "(it).params: there is no 'typ' here, only type"),
+    ("a misspelt member", {"aprovals": []}, "there is no 'aprovals' here, only name, who, type"),
+    ("what a misspelt member means", {"aprovals": []}, ": did you mean approvals?"),
+    ("a misspelt parameter", {**SIGN, "params": {"tipe": ""}}, ": did you mean type?"),
     ("a parameter of another type", {**SIGN, "params": {"type": 1}}, "(it).params.type: expected a string"),
     (
         "an unknown keyword",

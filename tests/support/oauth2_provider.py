@@ -1,6 +1,7 @@
 """A provider of OAuth 2.0 on a port of this machine, for servers that log people in with X and Discord.
 
-It takes every code but BAD_CODE from a client with SECRET, and tells of a person whose id is the code.
+It takes every code but BAD_CODE from a client with SECRET, and tells of a person whose id is the code, with
+what is not ASCII in it escaped.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import threading
 from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, quote, unquote
 
 SECRET = "secret & colon: ü"
 BAD_CODE = "refused"
 SILLY_CODE = "silly"
+UNREADABLE_CODE = "unreadable"
+"""The access token for it is not ASCII, so no header can carry it."""
 
 
 class _Provider(BaseHTTPRequestHandler):
@@ -28,7 +31,8 @@ class _Provider(BaseHTTPRequestHandler):
         if code == BAD_CODE or not is_right or fields["grant_type"] != ["authorization_code"]:
             self._answer(400, {"error": "invalid_grant"})
         else:
-            self._answer(200, {"access_token": f"bearer {code}", "token_type": "bearer"})
+            token = "bearer \u00e9" if code == UNREADABLE_CODE else f"bearer {quote(code, safe=' ')[:200]}"
+            self._answer(200, {"access_token": token, "token_type": "bearer"})
 
     def do_GET(self) -> None:
         code = self.headers["authorization"].removeprefix("Bearer bearer ")

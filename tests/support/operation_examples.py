@@ -106,6 +106,10 @@ TRANSACTION = {
 QUERIES: dict[str, Make] = {
     "get_active_policies": lambda f: {},
     "list_policy_warnings": lambda f: {},
+    "list_policy_keywords": lambda f: {},
+    "check_policy": lambda f: {"effect": "EFFECT_ALLOW", "condition": "eth.tx.value < 5"},
+    "try_policy": lambda f: {"effect": "EFFECT_ALLOW", "activityIds": [f.activity_id]},
+    "describe_activities": lambda f: {"activityIds": [f.activity_id]},
     "get_activity": lambda f: {"activityId": f.activity_id},
     "get_api_key": lambda f: {"apiKeyId": f.api_key_id},
     "get_api_keys": lambda f: {"userId": f.user_id},

@@ -24,6 +24,9 @@ FIRST_PAGES = {
 }
 """Pages outside docs, and their places in the site."""
 
+SHOWN = PurePosixPath("source")
+"""The folder of the site for files of the repository that are no pages."""
+
 PICTURES = {".svg", ".png"}
 LANGUAGES = {
     ".py": "python",
@@ -79,19 +82,18 @@ class Sources:
         target = PurePosixPath(os.path.normpath(source.parent / path))
         if not (ROOT / target).exists():
             raise ValueError(f"{source}: the link {link} leads to no file")
-        relative = os.path.relpath(self._place_of(target), place_of(source).parent)
+        relative = os.path.relpath(self._page_for(target), place_of(source).parent)
         return f"{relative}#{heading}" if heading else relative
 
-    def _place_of(self, target: PurePosixPath) -> PurePosixPath:
+    def _page_for(self, target: PurePosixPath) -> PurePosixPath:
+        """Where a page or file of the repository is in the site. A file that is no page gets one that shows it."""
         if target == DOCS / "decisions":
             return PurePosixPath("decisions/index.md")
         if target in FIRST_PAGES or (target.is_relative_to(DOCS) and target.suffix in {".md", *PICTURES}):
             return place_of(target)
         if target not in self._shown:
-            name = "index.md" if (ROOT / target).is_dir() else f"{target.name}.md"
-            self._shown[target] = PurePosixPath("source") / (
-                target / name if name == "index.md" else target.parent / name
-            )
+            page = target / "index.md" if (ROOT / target).is_dir() else target.with_name(f"{target.name}.md")
+            self._shown[target] = SHOWN / page
             self._waiting.append(target)
         return self._shown[target]
 

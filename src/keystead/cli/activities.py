@@ -17,7 +17,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.api.spelling import did_you_mean
 from keystead.cli import following
-from keystead.cli.columns import GREEN, RED, YELLOW, Column, Record, id_column
+from keystead.cli.columns import GREEN, RED, YELLOW, Column, Record, ends_of, id_column
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.instants import made_at_ms, read_instant
 from keystead.cli.names import names_in
@@ -140,11 +140,6 @@ def _by(activity: Record) -> str:
     return name_of(activity["votes"][0]) if activity["votes"] else ""
 
 
-def _ends(address: str) -> str:
-    """Beginning and end of an address: neither alone tells it from one that was made to look like it."""
-    return address if len(address) <= 13 else f"{address[:6]}…{address[-4:]}"
-
-
 def _short_status(text: str) -> str:
     return "waiting" if text.endswith("_NEEDED") else text.lower()
 
@@ -154,9 +149,7 @@ _COLUMNS = (
     Column(name="asked", cell=lambda activity: moment(activity["createdAt"]), optional=1),
     Column(name="by", cell=_by, cut=True),
     Column(name="what", cell=lambda activity: activity["described"].what, cut=True),
-    Column(
-        name="to", cell=lambda activity: activity["described"].recipient, cut=True, short=lambda text: _ends(text)
-    ),
+    Column(name="to", cell=lambda activity: activity["described"].recipient, cut=True, short=ends_of),
     Column(name="amount", cell=lambda activity: activity["described"].amount),
     Column(
         name="status", cell=status, short=_short_status, colour=lambda activity: _COLOURS.get(status(activity), "")

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from keystead.client.credentials import Credentials
 from keystead.pipeline.ports import BundleSigner
+from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
 
 
 def development_banner(
     credentials: Credentials,
-    data: Path,
+    data: Path | None,
+    credentials_file: Path | None,
     addresses: Sequence[str],
     signer: BundleSigner,
     auth_proxy_id: str,
@@ -21,7 +23,11 @@ def development_banner(
     *,
     seeded: bool,
 ) -> str:
-    """The banner. `console_url` is a link that works once. The curl line stays valid: a query carries no time."""
+    """The banner. `data`: the folder, None where everything is in memory. `credentials_file`: where the keys are.
+    `console_url` is a link that works once.
+
+    Its curl line stays valid: a query carries no time.
+    """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
@@ -42,7 +48,8 @@ Keystead {credentials.base_url}
   (composite)   {signer.composite_public_key}
   auth proxy    {auth_proxy_id}
                 {credentials.base_url}/auth-proxy
-  data          {data} (credentials in {data / "credentials.json"})
+  data          {data or "in memory, gone when the server ends"}
+  credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
 
   WARNING  {warning}
 
@@ -68,6 +75,18 @@ For a published TypeScript client:
   }}).apiClient();
   console.log(await client.getWallets());
 """
+
+
+def loaded_keys(keys: Sequence[LoadedKey]) -> str:
+    """The users of the fixtures with their keys, below the banner."""
+    lines = ["", "Fixtures:", ""]
+    for key in keys:
+        lines += [
+            f"  {key.organization_name} ({key.organization_id}), {key.user_name} ({key.user_id})",
+            f"    public key    {key.public_key}",
+            f"    private key   {key.private_key or 'not known here'}",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def curl_line(credentials: Credentials) -> str:

@@ -56,6 +56,11 @@ def id_column(name: str, cell: Callable[[Record], str]) -> Column:
     return Column(name=name, cell=cell, short=lambda text: text.rpartition("-")[2])
 
 
+def ends_of(address: str) -> str:
+    """Beginning and end of an address: neither alone tells it from one that was made to look like it."""
+    return address if len(address) <= 13 else f"{address[:6]}…{address[-4:]}"
+
+
 def table(records: Sequence[Record], columns: Sequence[Column], width: int | None) -> Iterator[str]:
     """The lines of the table, its header first. `width`: of the terminal; None for no limit."""
     filled = [_Filled(each, tuple(printable(each.cell(record)) for record in records)) for each in columns]

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from keystead.cli.banner import development_banner
+from keystead.cli.banner import development_banner, loaded_keys
+from keystead.cli.credentials import write_credentials
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
+from keystead.cli.memory_folder import memory_folder
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.connection import Answer
 from keystead.server.console_link import ConsoleLink
 from keystead.server.development.development import Development
+from keystead.server.development.fixture_file import FixtureError, Fixtures, read_fixtures
 from keystead.server.listening import AddressInUse, bind
 from keystead.server.opening import NotReady
+from keystead.server.pretty_logs import formatter
 from keystead.server.run import serve_service
 from keystead.server.service import Service
 from keystead.signer.confinement import keep_memory_private
@@ -33,7 +40,18 @@ LOOPBACK = ("127.0.0.1", "::1")
 def dev(
     host: Annotated[str, typer.Option(help="Address to listen on; both loopback addresses where not given.")] = "",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8080,
-    data: Annotated[Path, typer.Option(help="Folder that holds everything.")] = DEFAULT,
+    data: Annotated[
+        Path | None, typer.Option(help=f"Folder that holds everything. [default: {DEFAULT}]", show_default=False)
+    ] = None,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Keep everything in memory: nothing is left when the server ends.")
+    ] = False,
+    credentials_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--credentials", help="Also write the credentials to this file, which is removed when the server ends."
+        ),
+    ] = None,
     seed: Annotated[
         str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
     ] = "",
@@ -54,13 +72,34 @@ def dev(
             help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
         ),
     ] = "",
+    fixtures_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--fixtures", help="TOML or JSON file of organizations to make, where they are not there yet."
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
+    log_format: Annotated[
+        Literal["json", "pretty", "auto"],
+        typer.Option("--log", help="Form of the log: json, or pretty for people; auto: pretty on a terminal."),
+    ] = "auto",
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
     hosts = _checked_hosts(host, allow_remote)
+    if memory and data is not None:
+        raise Failure("--memory and --data: give one of them")
+    if credentials_file is not None and credentials_file.exists():
+        raise Failure(f"--credentials {credentials_file}: there is such a file already, and it is not overwritten")
+    fixtures = None if fixtures_file is None else _read(fixtures_file)
+    if log_format == "auto":
+        log_format = "pretty" if sys.stderr.isatty() else "json"
     os.umask(0o077)
     keep_memory_private()
-    with DevelopmentFolder(data) as folder:
+    with (
+        memory_folder() if memory else nullcontext(data or DEFAULT) as place,
+        DevelopmentFolder(place) as folder,
+        _removed_at_the_end(credentials_file),
+    ):
         credentials = folder.prepare(seed)
         try:
             sockets = bind(hosts, port)
@@ -69,27 +108,58 @@ def dev(
         base_url = f"http://localhost:{sockets[0].getsockname()[1]}"
         if credentials.base_url != base_url:
             credentials = folder.with_base_url(credentials, base_url)
-        logs.configure("warning")
-        settings = folder.settings(oidc_keys_file=oidc_keys_file, oidc_issuers=oidc_issuers, log_requests=not quiet)
-
+        logs.configure("warning", formatter(log_format))
+        settings = folder.settings(
+            oidc_keys_file=oidc_keys_file,
+            oidc_issuers=oidc_issuers,
+            log_requests=not quiet,
+            log_format=log_format,
+        )
         console_link = ConsoleLink(credentials)
-        development = Development(settings, console_link)
+        development = Development(settings, folder.source(seed), console_link)
 
         async def application(service: Service) -> Answer:
             addresses = await _first_addresses(service, credentials.organization_id)
             signer = await service.signer.bundle_signer()
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
             banner = development_banner(
-                credentials, data, addresses, signer, proxy_id, console_link.url(base_url), seeded=bool(seed)
+                credentials,
+                None if memory else place,
+                credentials_file if memory else place / "credentials.json",
+                addresses,
+                signer,
+                proxy_id,
+                console_link.url(base_url),
+                seeded=bool(seed),
             )
+            if fixtures is not None:
+                banner += loaded_keys(await development.load(fixtures))
             answer = await development.application()
+            if credentials_file is not None:
+                write_credentials(credentials_file, credentials)
             print(banner, flush=True)
             return answer
 
         try:
             serve_service(development.service, sockets, application)
-        except NotReady as refused:
+        except (NotReady, FixtureError) as refused:
             raise Failure(str(refused)) from None
+
+
+def _read(file: Path) -> Fixtures:
+    try:
+        return read_fixtures(file)
+    except FixtureError as refused:
+        raise Failure(f"--fixtures {refused}") from None
+
+
+@contextmanager
+def _removed_at_the_end(file: Path | None) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if file is not None:
+            file.unlink(missing_ok=True)
 
 
 def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:

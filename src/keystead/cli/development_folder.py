@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
-from keystead.cli.seeding import KeySource, random_source, seeded_source
 from keystead.client.credentials import Credentials
 from keystead.server.bootstrap import bootstrap
+from keystead.server.development.seeding import KeySource, random_source, seeded_source
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
-from keystead.server.settings import Settings
+from keystead.server.settings import LogFormat, Settings
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -39,6 +39,7 @@ class DevelopmentFolder:
         self._path = path
         self._master_key = path / "master.key"
         self._credentials = path / "credentials.json"
+        self._starts = path / "starts"
         self._database = path / "keystead.db"
         self._database_url = f"sqlite:///{self._database}"
 
@@ -63,7 +64,14 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(self, *, oidc_keys_file: str = "", oidc_issuers: str = "", log_requests: bool = True) -> Settings:
+    def settings(
+        self,
+        *,
+        oidc_keys_file: str = "",
+        oidc_issuers: str = "",
+        log_requests: bool = True,
+        log_format: LogFormat = "json",
+    ) -> Settings:
         return Settings(
             database_url=self._database_url,
             mode="dev",
@@ -72,6 +80,7 @@ class DevelopmentFolder:
             oidc_issuers=oidc_issuers,
             messages_kept_s=_MESSAGES_KEPT_S,
             log_requests=log_requests,
+            log_format=log_format,
         )
 
     def prepare(self, seed: str) -> Credentials:
@@ -91,6 +100,14 @@ class DevelopmentFolder:
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:
             raise Failure(f"the data folder {self._path} was made without this seed: choose another with --data")
         return credentials
+
+    def source(self, seed: str) -> KeySource:
+        """What this start of the server takes identifiers and keys from. `seed`: "" for none."""
+        if not seed:
+            return random_source()
+        starts = int(self._starts.read_text()) + 1 if self._starts.exists() else 1
+        self._starts.write_text(f"{starts}\n")
+        return seeded_source(seed, starts)
 
     def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
         """Write the same credentials for another address, and return them."""

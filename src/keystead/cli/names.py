@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import ServiceError
-from keystead.api.identifiers import UUID_PATTERN
 from keystead.chains.addresses.comparison import address_key
 from keystead.chains.contract_interfaces import ContractInterface, read_interface
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
-from keystead.describe.activity import intent_of, transaction_of
+from keystead.describe.activity import intent_of, mentioned_ids, transaction_of
 from keystead.describe.description import Names
 
 Record = dict[str, Any]
@@ -29,14 +27,13 @@ _SOURCES: Final = (
 )
 """Query, member of its answer, and of each record there: the members with its id and name."""
 
-_UUID = re.compile(UUID_PATTERN)
 _CHANGE_POLICIES: Final = frozenset({"UPDATE_POLICY", "DELETE_POLICY", "DELETE_POLICIES"})
 
 
 def names_in(client: Client, activities: Iterable[Record]) -> Names:
     """The names of what the activities mention. Raises KeysteadError."""
     activities = list(activities)
-    wanted = {each for activity in activities for each in _ids(intent_of(activity))}
+    wanted = {each for activity in activities for each in mentioned_ids(intent_of(activity))}
     of_ids: dict[str, str] = {}
     policies: dict[str, Record] = {}
     if any(activity_kind(each["type"]) in _CHANGE_POLICIES for each in activities):
@@ -51,17 +48,6 @@ def names_in(client: Client, activities: Iterable[Record]) -> Names:
             }
     contracts = {contract for activity in activities for contract in _contracts(activity)}
     return Names(of_ids=of_ids, policies=policies, interfaces=_interfaces(client, contracts))
-
-
-def _ids(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for member in value.values():
-            yield from _ids(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _ids(member)
-    elif isinstance(value, str) and _UUID.match(value):
-        yield value
 
 
 def _contracts(activity: Record) -> tuple[str, ...]:

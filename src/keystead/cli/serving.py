@@ -62,10 +62,11 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     from keystead.server import logs
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.opening import NotReady
+    from keystead.server.pretty_logs import formatter
     from keystead.server.run import check, serve_here
     from keystead.server.workers import check_workers, serve_in_workers
 
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, formatter(settings.log_format))
     check_workers(settings)
     signer.wait_until_ready()
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keystead.cli.columns import Column, Record, id_column, table, terminal_width
+from keystead.cli.columns import Column, Record, ends_of, id_column, table, terminal_width
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.requests import calling, formatted
 from keystead.cli.texts import moment
@@ -62,7 +62,7 @@ def interfaces(credentials: CredentialsFile = None, as_json: AsJson = False) -> 
             id_column("interface", lambda interface: interface["smartContractInterfaceId"]),
             Column(name="label", cell=lambda interface: interface["label"], cut=True),
             Column(name="chain", cell=lambda interface: interface["type"].rpartition("_")[2].capitalize()),
-            Column(name="address", cell=lambda interface: interface["smartContractAddress"]),
+            Column(name="address", cell=lambda interface: interface["smartContractAddress"], short=ends_of),
             Column(
                 name="bytes",
                 cell=lambda interface: str(len(interface["smartContractInterface"].encode())),

@@ -100,6 +100,47 @@ ACTIVITY_TYPES = {
 class Operations(Calls):
     """One method for each operation."""
 
+    def check_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        organization_id: str | None = None,
+    ) -> shapes.CheckPolicyResponse:
+        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+
+        A policy as `create_policy` takes it; a clause that is absent or empty is true.
+        """
+        return self._query(
+            "check_policy",
+            shapes.CheckPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
+    def describe_activities(
+        self,
+        *,
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.DescribeActivitiesResponse:
+        """What activities ask, in words; transactions are read strictly."""
+        return self._query(
+            "describe_activities",
+            shapes.DescribeActivitiesResponse,
+            organization_id,
+            {
+                "activityIds": activity_ids,
+            },
+        )
+
     def get_active_policies(
         self,
         *,
@@ -577,6 +618,19 @@ class Operations(Calls):
             {},
         )
 
+    def list_policy_keywords(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyKeywordsResponse:
+        """Everything that expressions of policies may name, with its type."""
+        return self._query(
+            "list_policy_keywords",
+            shapes.ListPolicyKeywordsResponse,
+            organization_id,
+            {},
+        )
+
     def list_policy_warnings(
         self,
         *,
@@ -737,6 +791,30 @@ class Operations(Calls):
             shapes.ListWalletsResponse,
             organization_id,
             {},
+        )
+
+    def try_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.TryPolicyResponse:
+        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        return self._query(
+            "try_policy",
+            shapes.TryPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+                "activityIds": activity_ids,
+            },
         )
 
     def whoami(
@@ -1950,7 +2028,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
+        """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key.
 
         `target_public_key`: the P-256 key to which the session's key is sealed.
         """
@@ -2560,6 +2638,47 @@ class Operations(Calls):
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
 
+    async def check_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        organization_id: str | None = None,
+    ) -> shapes.CheckPolicyResponse:
+        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+
+        A policy as `create_policy` takes it; a clause that is absent or empty is true.
+        """
+        return await self._query(
+            "check_policy",
+            shapes.CheckPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+            },
+        )
+
+    async def describe_activities(
+        self,
+        *,
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.DescribeActivitiesResponse:
+        """What activities ask, in words; transactions are read strictly."""
+        return await self._query(
+            "describe_activities",
+            shapes.DescribeActivitiesResponse,
+            organization_id,
+            {
+                "activityIds": activity_ids,
+            },
+        )
+
     async def get_active_policies(
         self,
         *,
@@ -3037,6 +3156,19 @@ class AsyncOperations(AsyncCalls):
             {},
         )
 
+    async def list_policy_keywords(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListPolicyKeywordsResponse:
+        """Everything that expressions of policies may name, with its type."""
+        return await self._query(
+            "list_policy_keywords",
+            shapes.ListPolicyKeywordsResponse,
+            organization_id,
+            {},
+        )
+
     async def list_policy_warnings(
         self,
         *,
@@ -3197,6 +3329,30 @@ class AsyncOperations(AsyncCalls):
             shapes.ListWalletsResponse,
             organization_id,
             {},
+        )
+
+    async def try_policy(
+        self,
+        *,
+        effect: shapes.Effect,
+        condition: str = "",
+        consensus: str = "",
+        time: str = "",
+        activity_ids: Sequence[str],
+        organization_id: str | None = None,
+    ) -> shapes.TryPolicyResponse:
+        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        return await self._query(
+            "try_policy",
+            shapes.TryPolicyResponse,
+            organization_id,
+            {
+                "effect": effect,
+                "condition": condition,
+                "consensus": consensus,
+                "time": time,
+                "activityIds": activity_ids,
+            },
         )
 
     async def whoami(
@@ -4410,7 +4566,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OtpAuthSubmitted:
-        """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
+        """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key.
 
         `target_public_key`: the P-256 key to which the session's key is sealed.
         """

@@ -104,6 +104,7 @@ __all__ = [
     "Authenticator",
     "AuthenticatorParamsV2",
     "AuthenticatorTransport",
+    "CheckPolicyResponse",
     "ClientSignature",
     "Config",
     "CreateApiKeysResult",
@@ -183,6 +184,9 @@ __all__ = [
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
+    "DescribeActivitiesResponse",
+    "DescribedActivity",
+    "DescribedFact",
     "DisableAuthProxyResult",
     "DisableAuthProxySubmitted",
     "Effect",
@@ -202,6 +206,7 @@ __all__ = [
     "ExportWalletAccountSubmitted",
     "ExportWalletResult",
     "ExportWalletSubmitted",
+    "ExpressionProblem",
     "Feature",
     "FeatureName",
     "GetActivePoliciesResponse",
@@ -249,6 +254,7 @@ __all__ = [
     "ListEmailEventsResponse",
     "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
+    "ListPolicyKeywordsResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
@@ -261,6 +267,7 @@ __all__ = [
     "ListWalletsResponse",
     "MfaPolicy",
     "MfaStatus",
+    "MissingApprovals",
     "MnemonicLanguage",
     "Oauth2AuthenticateResult",
     "Oauth2AuthenticateSubmitted",
@@ -283,6 +290,7 @@ __all__ = [
     "PathFormat",
     "PayloadEncoding",
     "Policy",
+    "PolicyKeyword",
     "PolicyOutcome",
     "PolicyWarningRecord",
     "PrivateKey",
@@ -320,6 +328,8 @@ __all__ = [
     "TagType",
     "Timestamp",
     "TransactionType",
+    "TriedActivity",
+    "TryPolicyResponse",
     "UpdateAuthProxyConfigResult",
     "UpdateAuthProxyConfigSubmitted",
     "UpdateMfaPolicyResult",
@@ -360,6 +370,75 @@ __all__ = [
     "WalletKitSettings",
     "WhoamiResponse",
 ]
+
+
+class ExpressionProblem(Wire, frozen=True):
+    """Why a clause is refused. `line` and `column` count from 1, columns in characters."""
+
+    clause: str
+    message: str
+    line: int
+    column: int
+
+
+class PolicyWarningRecord(Wire, frozen=True):
+    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
+    policy.
+    """
+
+    policy_id: str
+    policy_name: str
+    code: str
+    message: str
+
+
+class CheckPolicyResponse(Wire, frozen=True):
+    """`problems`: at most one of each clause; with one, the policy is refused. `warnings`: what its author may not
+    mean, as `list_policy_warnings` has them; none while there are problems.
+    """
+
+    problems: tuple[ExpressionProblem, ...]
+    warnings: tuple[PolicyWarningRecord, ...]
+
+
+class DescribedFact(Wire, frozen=True):
+    """`text` may have several lines. It may hold what other people typed."""
+
+    label: str
+    text: str
+
+
+class MissingApprovals(Wire, frozen=True):
+    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
+    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how
+    many of them it takes; absent for a policy, whose consensus says it.
+    """
+
+    user_ids: tuple[str, ...]
+    policy_id: str | None = None
+    count: int | None = None
+
+
+class DescribedActivity(Wire, frozen=True):
+    """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
+    called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
+    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left.
+    """
+
+    activity_id: str
+    headline: str
+    what: str
+    recipient: str
+    amount: str
+    facts: tuple[DescribedFact, ...]
+    cautions: tuple[str, ...]
+    missing_approvals: tuple[MissingApprovals, ...] = ()
+
+
+class DescribeActivitiesResponse(Wire, frozen=True):
+    """In the order of the request, without those that do not exist or would make the answer too large."""
+
+    activity_descriptions: tuple[DescribedActivity, ...]
 
 
 class ActivePolicyStatus(Wire, frozen=True):
@@ -591,15 +670,18 @@ class ListPoliciesResponse(Wire, frozen=True):
     policies: tuple[Policy, ...]
 
 
-class PolicyWarningRecord(Wire, frozen=True):
-    """`code` is one of `policies.linting.warnings.WarningCode`; `message` a sentence for the author of the
-    policy.
+class PolicyKeyword(Wire, frozen=True):
+    """`path`: as an expression writes it, such as `eth.tx.to`; `[]` after a list stands for one of its items, after
+    a map for one of its values. `type`: in words.
     """
 
-    policy_id: str
-    policy_name: str
-    code: str
-    message: str
+    clause: str
+    path: str
+    type: str
+
+
+class ListPolicyKeywordsResponse(Wire, frozen=True):
+    policy_keywords: tuple[PolicyKeyword, ...]
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):
@@ -642,6 +724,21 @@ class ListWalletAccountsResponse(Wire, frozen=True):
 
 class ListWalletsResponse(Wire, frozen=True):
     wallets: tuple[Wallet, ...]
+
+
+class TriedActivity(Wire, frozen=True):
+    """`outcome`, `clause`, `reason`: as `get_policy_evaluations` has them of a policy."""
+
+    activity_id: str
+    outcome: str
+    clause: str | None = None
+    reason: str | None = None
+
+
+class TryPolicyResponse(Wire, frozen=True):
+    """In the order of the request, without those that would cost too much."""
+
+    tried_activities: tuple[TriedActivity, ...]
 
 
 class WhoamiResponse(Wire, frozen=True):
@@ -1935,7 +2032,7 @@ class OauthLoginSubmitted(Submitted[OauthLoginResult]):
 
 
 class OtpAuthSubmitted(Submitted[OtpAuthResult]):
-    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target"""
+    """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
 
     operation = "otp_auth"
     activity_type = "ACTIVITY_TYPE_OTP_AUTH"

@@ -6,6 +6,7 @@ described by its kind and its parameters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import FINAL_STATUSES
+from keystead.api.identifiers import UUID_PATTERN
 from keystead.chains.transaction import TransactionView
 from keystead.describe.description import ActivityDescription, Fact, Names
 from keystead.describe.fields import facts_of
@@ -22,6 +24,8 @@ from keystead.describe.token_calls import checksummed
 from keystead.describe.transactions import describe_transaction, viewed
 
 Intent = Mapping[str, Any]
+
+_UUID: Final = re.compile(UUID_PATTERN)
 
 _NAMING: Final = (
     "walletName",
@@ -51,6 +55,19 @@ def intent_of(activity: Mapping[str, Any]) -> Intent:
     """The parameters; empty where the activity shows none."""
     intent: Intent = next(iter((activity.get("intent") or {}).values()), {})
     return intent
+
+
+def mentioned_ids(value: Any) -> set[str]:
+    """The ids in an intent, at any depth."""
+    match value:
+        case str():
+            return {value} if _UUID.match(value) else set()
+        case Mapping():
+            return {each for member in value.values() for each in mentioned_ids(member)}
+        case list() | tuple():
+            return {each for member in value for each in mentioned_ids(member)}
+        case _:
+            return set()
 
 
 def transaction_of(activity: Mapping[str, Any]) -> TransactionView | None:

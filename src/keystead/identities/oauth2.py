@@ -11,6 +11,7 @@ import asyncio
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from typing import Annotated
 from urllib.parse import quote
 
 import httpx
@@ -41,7 +42,7 @@ class ProviderAddresses(msgspec.Struct, frozen=True):
 
 
 class _Tokens(msgspec.Struct, frozen=True):
-    access_token: str
+    access_token: Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]+\Z")]
 
 
 class _DiscordUser(msgspec.Struct, frozen=True):
@@ -127,7 +128,7 @@ async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCo
     try:
         return msgspec.json.decode(body, type=_Tokens).access_token
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BadAnswer("its answer lacks `access_token`") from None
+        raise BadAnswer("its answer lacks an `access_token` in ASCII") from None
 
 
 def _bearer(token: str) -> dict[str, str]:

@@ -113,7 +113,7 @@ def _from_v1(intent: OtpLoginIntent) -> OtpLoginIntentV2:
 
 
 class OtpLoginContext(msgspec.Struct, frozen=True):
-    """`is_used_up`: the verification token is good for one use, and was used."""
+    """`is_used_up`: the verification token is good for one use, and was used; or the signed message was."""
 
     session: SessionContext
     is_used_up: bool
@@ -121,7 +121,7 @@ class OtpLoginContext(msgspec.Struct, frozen=True):
 
 async def _login_context(source: ContextSource, intent: OtpLoginIntentV2) -> OtpLoginContext:
     session = await session_context(source, intent.public_key, intent.session_profile_id)
-    return OtpLoginContext(session, await is_used_up(source, intent.verification_token))
+    return OtpLoginContext(session, await is_used_up(source, intent.verification_token, intent.client_signature))
 
 
 def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
@@ -159,7 +159,7 @@ async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginI
     return Outcome(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *contact_verified(organization, user, token.otp_type)),
-        attachments=used_up(token),
+        attachments=used_up(token, intent.client_signature),
     )
 
 
@@ -169,8 +169,7 @@ async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
 
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
 async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) -> Outcome[OtpAuthResult] | Refusal:
-    """Start a session of the user whose contact got a one-time code, with a new key that is sealed to the target
-    key."""
+    """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
     code = open_code(execution, execution.context, "auth")
     if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:

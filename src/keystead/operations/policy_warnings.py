@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from keystead.api.enums import TagType
 from keystead.api.parameters import QueryRequest
-from keystead.api.records import Wire
+from keystead.api.records import Policy, Wire
 from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
 from keystead.pipeline.environment import Rules
@@ -56,12 +56,20 @@ async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -
 
 
 async def warnings_of(
-    organization: Organization, rules: Rules, policy_ids: Collection[str] | None = None
+    organization: Organization,
+    rules: Rules,
+    policy_ids: Collection[str] | None = None,
+    *,
+    unsaved: Policy | None = None,
 ) -> list[PolicyWarning]:
-    """The warnings of the organization's policies, or of these alone. Other requests run in between."""
+    """The warnings of the organization's policies, or of these alone. Other requests run in between.
+
+    `unsaved`: a policy beside those of the organization.
+    """
+    policies = organization.policies.in_order()
     found: list[PolicyWarning] = []
     for warnings in policy_warnings(
-        organization.policies.in_order(),
+        policies if unsaved is None else [*policies, unsaved],
         _known(organization),
         ServerSettings(
             fails_closed=rules.authorization.deny_policies_fail_closed,

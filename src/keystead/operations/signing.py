@@ -275,7 +275,7 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
             "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
             "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
         )
-    interfaces = await _interfaces(source, intent.type, transaction.contracts)
+    interfaces = await interfaces_of(source, intent.type, transaction.contracts)
     seen = transaction.describe(interfaces)
     keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
     return TransactionToSign(named, transaction, keywords)
@@ -288,7 +288,7 @@ _INTERFACES: Final = {
 """Chains whose contracts can have an interface on record."""
 
 
-async def _interfaces(
+async def interfaces_of(
     source: ContextSource, kind: TransactionType, contracts: Sequence[str]
 ) -> Mapping[str, ContractInterface]:
     """The interfaces that the organization has of these contracts, by address."""

@@ -78,7 +78,7 @@ _FIELD = "parameters.rootUsers"
 
 class SignUpContext(msgspec.Struct, frozen=True):
     """`held_by_siblings`: credentials of the request that other sub-organizations have. `is_used_up`: the
-    verification token is good for one use, and was used."""
+    verification token is good for one use, and was used; or the signed message was."""
 
     held_by_siblings: HeldBySiblings
     is_used_up: bool
@@ -87,7 +87,7 @@ class SignUpContext(msgspec.Struct, frozen=True):
 async def _sign_up_context(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> SignUpContext:
     return SignUpContext(
         held_by_siblings=await _held_by_others(source, intent),
-        is_used_up=await is_used_up(source, intent.verification_token),
+        is_used_up=await is_used_up(source, intent.verification_token, intent.client_signature),
     )
 
 
@@ -199,7 +199,7 @@ async def create_sub_organization(
     return Outcome(
         result=result,
         new_organization=NewOrganization(organization, attachments, shares_credentials=not is_proxied),
-        attachments=() if token is None else used_up(token),
+        attachments=() if token is None else used_up(token, intent.client_signature),
         derived=made.derived if made else (),
     )
 

@@ -1,11 +1,12 @@
 """Verification tokens in an execution: each proves that its sender has the contact of a user.
 
-Here: reading a token, the client's signature with it, the one use of a token without a key. Not here: issuing
-tokens (`verifying_codes`).
+Here: reading a token, the client's signature with it. A token without a key is good for one use, and so is a
+message that a client signed. Not here: issuing tokens (`verifying_codes`).
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any, Protocol
 
 import msgspec
@@ -59,18 +60,30 @@ class RequestedUser(Protocol):
     def user_phone_number(self) -> str | None: ...
 
 
-async def is_used_up(source: ContextSource, text: str | None) -> bool:
-    """Whether the token of a request names no key and was used before. Nothing of the text is proven."""
+async def is_used_up(source: ContextSource, text: str | None, signature: ClientSignature | None = None) -> bool:
+    """Whether the token of a request names no key and was used before, or the signed message was used before.
+
+    Nothing of them is proven.
+    """
     token_id = claimed_id_without_key(text) if text else None
-    return token_id is not None and await source.store.is_token_used(token_id)
+    ids = [token_id, None if signature is None else _signed_id(signature)]
+    for each in ids:
+        if each is not None and await source.store.is_token_used(each):
+            return True
+    return False
+
+
+def _signed_id(signature: ClientSignature) -> str:
+    """Under which a signed message is on record. The message names its token, so no two tokens have one message."""
+    return sha256(signature.message.encode()).hexdigest()
 
 
 async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> VerificationToken:
     """The claims of the token, if this server issued it for this organization or its parent.
 
-    A token without a key can be used by anybody who knows it, so it is good for one use: the outcome has
-    `used_up(token)` among its attachments. Raises InvalidRequest for a token that is forged, expired, used up, or
-    of another organization.
+    A token without a key can be used by anybody who knows it, and a signed message can be sent again by anybody who
+    saw it. So each is good for one use: the outcome has `used_up(token, signature)` among its attachments.
+    Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
     keys = await execution.signer.installation_keys()
     issuer = {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
@@ -82,7 +95,11 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
         raise InvalidRequest(
             f"invalid verification token: field `{TOKEN_FIELD}`: it was issued in another organization"
         )
-    if token.public_key is None and is_used_up:
+    if is_used_up and token.public_key is not None:
+        raise InvalidRequest(
+            f"invalid client signature: field `{SIGNATURE_FIELD}`: its message was used before: ask for a new code"
+        )
+    if is_used_up:
         raise InvalidRequest(
             f"invalid verification token: field `{TOKEN_FIELD}`: it names no key and was used before: ask for a "
             "new code, and name a key in verify_otp for a token of several uses"
@@ -90,9 +107,12 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     return token
 
 
-def used_up(token: VerificationToken) -> tuple[UsedToken, ...]:
-    """What is written when the token is used: a row if it is good for one use."""
-    return () if token.public_key is not None else (UsedToken(id=token.id, expires_at_ms=token.expires_at_ms),)
+def used_up(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
+    """What is written when the token is used: a row for what is good for one use."""
+    ids = [token.id] if token.public_key is None else []
+    if signature is not None:
+        ids.append(_signed_id(signature))
+    return tuple(UsedToken(id=each, expires_at_ms=token.expires_at_ms) for each in ids)
 
 
 async def check_own_contact(

@@ -1,6 +1,7 @@
-"""Verification tokens that were used and are good for one use: rows that change without a new version.
+"""What logins used and is good for one use: verification tokens without a key, messages that clients signed.
 
-Here: the row. Not here: which tokens are good for one use (`operations.verified_contacts`).
+Here: the row, which changes without a new version of the organization. Not here: what is good for one use
+(`operations.verified_contacts`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from keystead.organizations.attached_rows import AttachedTable, VersionedRow
 
 
 class UsedToken(VersionedRow, frozen=True, kw_only=True):
-    """A token's id is there once over all organizations: a parent's token is good in each sub-organization.
+    """`id`: of a token, or the SHA-256 of a signed message in hex. It is there once over all organizations,
+    because a parent's token is good in each sub-organization.
 
     Of two uses at the same instant, the second finds the row of the first, and is decided again.
     """

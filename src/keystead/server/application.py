@@ -42,9 +42,10 @@ from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
-from keystead.server.messages import Header, HttpAnswer, HttpRequest
+from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import log_policy_warnings, makes_policies
+from keystead.server.pretty_logs import line_writer
 from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
 from keystead.server.service import Service
 from keystead.stamps.attested import read_attested_stamp
@@ -67,7 +68,7 @@ class Application:
     def __init__(self, service: Service, console_link: ConsoleLink | None = None) -> None:
         self._settings = settings = service.settings
         self._service = service
-        self._log = RequestLog()
+        self._log = RequestLog(line_writer(settings.log_format))
         self._database = DatabaseLog()
         self._rate_limit = RateLimit(settings.rate_limit)
         self._failures = FailureLimit(settings.failures_per_address)
@@ -79,6 +80,7 @@ class Application:
         self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
+            "/": service.front_page,
             "/healthz": service.healthz,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
@@ -88,7 +90,7 @@ class Application:
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request, for every outcome. Raises only CancelledError."""
-        path = _one_slash(request.path)
+        path = one_slash(request.path)
         if self._console is not None and request.refusal is None and self._console.has(path):
             return self._console.answer(path, request)
         started_s = time.perf_counter()
@@ -280,10 +282,3 @@ async def _rendered(response: Wire, form: Form) -> bytes:
 
 async def _settled(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value
-
-
-def _one_slash(path: str) -> str:
-    """The path with single slashes. Clients that join a base address ending in / with a path send //public/…"""
-    while "//" in path:
-        path = path.replace("//", "/")
-    return path

@@ -15,7 +15,12 @@ from typing import Literal
 
 from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
-from keystead.server.new_organization import NewOrganization, OrganizationParams, new_organization
+from keystead.server.new_organization import (
+    DEVELOPMENT_WALLET,
+    NewOrganization,
+    OrganizationParams,
+    new_organization,
+)
 from keystead.server.opening import MODE
 from keystead.signer.local import LocalSigner
 from keystead.signer.master_keys import Master
@@ -34,12 +39,19 @@ async def bootstrap(
 ) -> NewOrganization | None:
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
-    Mode "dev" adds what `new_organization` adds for development. `entropy(n)` returns n random bytes for the
-    server's own keys; a development server with a seed passes its own. Raises InvalidRequest for a malformed name,
-    e-mail address or key.
+    Mode "dev" adds the wallet "Development" and an authentication proxy. `entropy(n)` returns n random bytes for
+    the server's own keys; a development server with a seed passes its own. Raises InvalidRequest for a malformed
+    name, e-mail address or key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
-    made = await new_organization(signer, first, Timestamp.from_ms(now_ms), new_id, for_development=mode == "dev")
+    made = await new_organization(
+        signer,
+        first,
+        Timestamp.from_ms(now_ms),
+        new_id,
+        wallets=[DEVELOPMENT_WALLET] if mode == "dev" else (),
+        has_proxy=mode == "dev",
+    )
     written = await store.bootstrap(
         made.organization,
         made.attachments,

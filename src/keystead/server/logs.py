@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line on standard error. Every line about a request has its id.
+"""Logs on standard error: by default one JSON object per line. Every line about a request has its id.
 
 Nothing secret is logged: no body, no stamp, no key. Not here: which events are logged.
 """
@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -36,10 +37,10 @@ class JsonFormatter(logging.Formatter):
         return _encoder.encode(line).decode()
 
 
-def configure(level: str) -> None:
-    """Write the log of this process, libraries included, to standard error as JSON lines."""
+def configure(level: str, formatter: logging.Formatter | None = None) -> None:
+    """Write the log of this process, libraries included, to standard error: as JSON lines unless told otherwise."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(formatter or JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.raiseExceptions = False  # otherwise logging reports a closed pipe on standard error
 
@@ -65,6 +66,10 @@ class RequestLine(msgspec.Struct, kw_only=True):
     error: str = ""
 
 
+def json_line(line: RequestLine) -> bytes:
+    return _encoder.encode(line) + b"\n"
+
+
 class DatabaseLog:
     """One line when the database stops answering, one when it answers again."""
 
@@ -88,10 +93,11 @@ class RequestLog:
     """Writes the lines of answered requests without `logging`, whose records would cost more than the rest of a
     query.
 
-    Lines of one turn of the event loop are written together. Belongs to one event loop.
+    Lines of one turn of the event loop are written together. `written` makes a line. Belongs to one event loop.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, written: Callable[[RequestLine], bytes]) -> None:
+        self._written = written
         self._lines: list[bytes] = []
 
     def add(self, line: RequestLine) -> None:
@@ -99,7 +105,7 @@ class RequestLog:
         answered."""
         if not self._lines:
             asyncio.get_running_loop().call_soon(self._write)
-        self._lines.append(_encoder.encode(line) + b"\n")
+        self._lines.append(self._written(line))
 
     def _write(self) -> None:
         lines, self._lines = self._lines, []

@@ -38,3 +38,10 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     headers: list[Header]
     body: bytes
     close: bool = False
+
+
+def one_slash(path: str) -> str:
+    """The path with single slashes. Clients that join a base address ending in / with a path send //public/…"""
+    while "//" in path:
+        path = path.replace("//", "/")
+    return path

@@ -43,6 +43,19 @@ class OrganizationParams(msgspec.Struct, frozen=True, kw_only=True):
     user_email: str | None
     api_key_name: str
     api_public_key: str
+    parent_id: str | None = None
+
+
+class NewWallet(msgspec.Struct, frozen=True, kw_only=True):
+    """A wallet of a mnemonic that is known. `account_names`: of the accounts, in their order; may be empty."""
+
+    name: str
+    mnemonic: str
+    accounts: tuple[AccountRequest, ...]
+    account_names: tuple[str | None, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"NewWallet(name={self.name!r})"
 
 
 class NewOrganization(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,28 +74,36 @@ async def new_organization(
     now: Timestamp,
     new_id: Callable[[], str],
     *,
-    for_development: bool,
+    wallets: Sequence[NewWallet] = (),
+    has_proxy: bool = False,
 ) -> NewOrganization:
     """An organization whose root quorum is one user with an API key.
 
-    `for_development` adds the wallet "Development" and an authentication proxy that pages of any origin may call.
-    Raises InvalidRequest for a malformed name, e-mail address or key.
+    `has_proxy` adds an authentication proxy that pages of any origin may call. Raises InvalidRequest for a
+    malformed name, e-mail address, key or mnemonic.
     """
     user = _root_user(params, now, new_id)
     data_key = DataKey(await signer.new_data_key(params.organization_id))
     records: list[Record] = [
-        Profile(name=params.organization_name, root_quorum=RootQuorum(1, (user.user_id,)), created_at=now),
+        Profile(
+            name=params.organization_name,
+            root_quorum=RootQuorum(1, (user.user_id,)),
+            created_at=now,
+            parent_id=params.parent_id,
+        ),
         data_key,
         user,
     ]
     attachments: list[Attachment] = []
     accounts: tuple[WalletAccount, ...] = ()
-    if for_development:
-        wallet, accounts, wallet_attachments = await _development_wallet(
-            signer, params.organization_id, data_key.sealed, now, new_id
+    for new_wallet in wallets:
+        wallet, its_accounts, its_attachments = await _wallet(
+            signer, params.organization_id, data_key.sealed, new_wallet, now, new_id
         )
         records.append(wallet)
-        attachments += wallet_attachments
+        accounts += its_accounts
+        attachments += its_attachments
+    if has_proxy:
         records += await _development_proxy(signer, params, data_key.sealed, now, new_id)
     organization = from_records(params.organization_id, Version(1, new_id()), records)
     return NewOrganization(
@@ -120,12 +141,17 @@ def _root_user(params: OrganizationParams, now: Timestamp, new_id: Callable[[], 
     )
 
 
-async def _development_wallet(
-    signer: LocalSigner, organization_id: str, data_key: Sealed, now: Timestamp, new_id: Callable[[], str]
+async def _wallet(
+    signer: LocalSigner,
+    organization_id: str,
+    data_key: Sealed,
+    asked: NewWallet,
+    now: Timestamp,
+    new_id: Callable[[], str],
 ) -> tuple[Wallet, tuple[WalletAccount, ...], list[Attachment]]:
     wallet = Wallet(
         wallet_id=new_id(),
-        wallet_name="Development",
+        wallet_name=asked.name,
         created_at=now,
         updated_at=now,
         exported=False,
@@ -135,11 +161,13 @@ async def _development_wallet(
         organization_id=organization_id,
         data_key=data_key,
         wallet_id=wallet.wallet_id,
-        mnemonic=DEVELOPMENT_MNEMONIC,
-        accounts=_development_accounts(),
+        mnemonic=asked.mnemonic,
+        accounts=asked.accounts,
     )
+    names = asked.account_names or (None,) * len(made.accounts)
     accounts = tuple(
-        account_record(new_id(), organization_id, wallet.wallet_id, derived, None, now) for derived in made.accounts
+        account_record(new_id(), organization_id, wallet.wallet_id, derived, name, now)
+        for derived, name in zip(made.accounts, names, strict=True)
     )
     attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic)]
     attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
@@ -163,8 +191,10 @@ async def _development_proxy(
     return [proxy, user, policy]
 
 
-def _development_accounts() -> Sequence[AccountRequest]:
-    return [
+DEVELOPMENT_WALLET = NewWallet(
+    name="Development",
+    mnemonic=DEVELOPMENT_MNEMONIC,
+    accounts=tuple(
         AccountRequest(
             curve=Curve.SECP256K1,
             path_format=PathFormat.BIP32,
@@ -172,4 +202,5 @@ def _development_accounts() -> Sequence[AccountRequest]:
             address_format=AddressFormat.ETHEREUM,
         )
         for index in range(DEVELOPMENT_ACCOUNTS)
-    ]
+    ),
+)

@@ -9,6 +9,7 @@ import asyncio
 import functools
 import random
 import socket
+from importlib.metadata import version
 
 import msgspec
 
@@ -149,6 +150,19 @@ class Service:
             store=self.store,
             identities=self.identities,
             open_activities=OpenActivities(self.environment),
+        )
+
+    async def front_page(self) -> bytes:
+        """What this is, for somebody who opens the address in a browser."""
+        return encode(
+            {
+                "message": "This is Keystead. Clients of the API send their requests here.",
+                "version": version("keystead"),
+                "queries": "POST /public/v1/query/…",
+                "submissions": "POST /public/v1/submit/…",
+                "operations": "/openapi.json",
+                "health": "/healthz and /readyz",
+            }
         )
 
     async def healthz(self) -> bytes:

@@ -23,6 +23,9 @@ CLIENT_VARIABLES = frozenset(
 """Variables of the same prefix for the client and the commands. The server ignores them."""
 
 
+LogFormat = Literal["json", "pretty"]
+
+
 class SettingsError(Exception):
     """A setting that is unknown, missing or malformed. The message is one line for the operator."""
 
@@ -64,6 +67,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
     ] = "info"
+    log_format: Annotated[
+        LogFormat, Meta(description="Form of the log: `json`, one object a line, or `pretty`, for people.")
+    ] = "json"
     log_requests: Annotated[bool, Meta(description="Log one line per request.")] = True
     body_bytes_max: Annotated[int, Meta(description="Largest request body, in bytes.", ge=1)] = 1_048_576
     header_bytes_max: Annotated[

@@ -1,7 +1,7 @@
 """Where a server takes its time, its identifiers and its random bytes from.
 
 A development server replaces them: its clock can be moved, and a seed makes its identifiers and keys the same from
-run to run. Not here: that clock (`development.clock`), that seed (`cli.seeding`).
+run to run. Not here: that clock (`development.clock`), that seed (`development.seeding`).
 """
 
 from __future__ import annotations

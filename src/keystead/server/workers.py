@@ -18,6 +18,7 @@ from typing import Final
 from keystead.server import logs
 from keystead.server.logs import logger
 from keystead.server.opening import NotReady
+from keystead.server.pretty_logs import formatter
 from keystead.server.run import serve_here
 from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     confinement.die_with_parent(parent)
     try:
         settings = from_environment(os.environ)
-        logs.configure(settings.log_level)
+        logs.configure(settings.log_level, formatter(settings.log_format))
         serve_here(settings, [inherited(number) for number in listeners], connector=inherited(connector))
     except (NotReady, SettingsError) as refused:
         logger.error("%s", refused)

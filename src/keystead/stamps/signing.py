@@ -143,6 +143,13 @@ def generate_api_key(curve: ApiKeyCurve = ApiKeyCurve.P256, seed: bytes | None =
     return ApiKeyPair(public_key, secret.hex(), curve)
 
 
+def api_key_of(private_key: str) -> ApiKeyPair:
+    """The P-256 key pair with this private half, 32 bytes of hex. Raises ValueError if it is no private key."""
+    secret = _private_key_bytes(private_key)
+    public_key, _ = _signer(StampScheme.API_P256, secret)
+    return ApiKeyPair(public_key, secret.hex(), ApiKeyCurve.P256)
+
+
 def _random_secret(curve: ApiKeyCurve) -> bytes:
     match curve:
         case ApiKeyCurve.P256:

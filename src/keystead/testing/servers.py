@@ -76,15 +76,15 @@ def client_of(credentials: Credentials, http: httpx.Client) -> Client:
 
 @contextmanager
 def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) -> Iterator[DevelopmentServer]:
-    """Start `keystead dev` on a free port with an empty folder; stop it and remove the folder afterwards.
+    """Start `keystead dev --memory` on a free port, and stop it afterwards.
 
     seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: the issuers whose
     ID tokens it takes, with their keys, as JSON: `{issuer: JWK Set}`. Raises RuntimeError, with what the server
     printed, if it does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
-        data = Path(folder) / "data"
-        command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(data)]
+        keys = Path(folder) / "credentials.json"
+        command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--memory", "--credentials", str(keys)]
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [
                 *command,
@@ -95,7 +95,7 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
             stderr=subprocess.STDOUT,
         )
         try:
-            credentials = _ready(process, data / "credentials.json", Path(folder) / "log")
+            credentials = _ready(process, keys, Path(folder) / "log")
             # One client for all: making one takes longer than many requests. A proxy of the environment cannot
             # reach this machine.
             with httpx.Client(trust_env=False) as http, DevControls(credentials.base_url) as controls:

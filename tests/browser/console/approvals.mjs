@@ -46,9 +46,11 @@ const cases = {
     await open(page, "#/activities");
     await shows(page, "Waits for you");
     await inspect(page);
-    await press(page, "Create user tag “Treasury”");
+    await press(page, "Create user tag 'Treasury'");
     await shows(page, "Waits: a policy allows once more users approve.");
     await shows(page, "not enough approvals yet");
+    await shows(page, "Still missing");
+    await shows(page, "1 of the root quorum: Developer");
     await inspect(page);
     await press(page, "Approve with a passkey");
     await shows(page, "Approved: now completed.");
@@ -70,7 +72,7 @@ const cases = {
     await logIn(page);
     await settled(page);
     await waits(asking, "Just now");
-    await shows(page, "Create user tag “Just now”");
+    await shows(page, "Create user tag 'Just now'");
   },
 
   async two_that_differ_in_their_time_only_are_told(page) {
@@ -78,6 +80,23 @@ const cases = {
     await logIn(page);
     await open(page, `#/activities/${first}`);
     await shows(page, "1 other activity that waits asks for exactly the same");
+  },
+
+  async several_are_approved_together_after_each_was_shown(page) {
+    const ids = [await waits(asking, "First of two"), await waits(asking, "Second of two")];
+    await logIn(page);
+    await shows(page, "open it first");
+    for (const id of ids) {
+      await open(page, `#/activities/${id}`);
+      await shows(page, "of two");
+      await shows(page, "As it was sent");
+    }
+    await open(page, "#/activities");
+    for (const name of ["First", "Second"]) await (await page.waitForSelector(`input[aria-label*="${name} of two"]`)).click();
+    await inspect(page);
+    await press(page, "Approve 2 with this browser’s key");
+    await shows(page, "Approved 2 activities.");
+    for (const id of ids) assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
   },
 
   async what_people_typed_is_text(page) {
@@ -96,13 +115,13 @@ const cases = {
     await logIn(page);
     await settled(page);
     await page.select("select[aria-label=Status]", "ACTIVITY_STATUS_REJECTED");
-    await shows(page, "Create user tag “Refused”");
-    await page.waitForFunction(() => !document.body.innerText.includes("“Treasury”"));
+    await shows(page, "Create user tag 'Refused'");
+    await page.waitForFunction(() => !document.body.innerText.includes("'Treasury'"));
     await page.type("input[type=search]", "refused");
     await page.reload();
     await settled(page);
     assert.equal(await page.$eval("input[type=search]", (node) => node.value), "refused");
-    await shows(page, "Create user tag “Refused”");
+    await shows(page, "Create user tag 'Refused'");
   },
 
   async a_keyboard_alone_opens_an_activity(page) {

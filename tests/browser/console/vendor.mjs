@@ -30,6 +30,7 @@ async function contentOf(name) {
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
+    preserveSymlinks: true, // the comments name files below node_modules, wherever that folder is
     absWorkingDir: new URL("..", PACKAGES).pathname,
     write: false,
   });
@@ -40,7 +41,8 @@ async function contentOf(name) {
 async function licenceOf(packageName) {
   const { version, license } = JSON.parse(await readFile(new URL(`${packageName}/package.json`, PACKAGES), "utf8"));
   const text = await readFile(new URL(`${packageName}/LICENSE`, PACKAGES), "utf8");
-  const comment = license === "Apache-2.0" ? "See LICENSE of this repository for its text." : text.trim();
+  const [copyright] = text.match(/Copyright (\(c\) )?\d{4}.*/) ?? [];
+  const comment = license === "Apache-2.0" ? `${copyright}\n\nSee LICENSE of this repository for the licence's text.` : text.trim();
   return `/*\n${packageName} ${version}, ${license}\n\n${comment.replaceAll("*/", "* /")}\n*/`;
 }
 

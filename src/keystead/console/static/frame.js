@@ -12,6 +12,11 @@ const EVERY_MS = 3000;
 /** @type {[string, string, import("./parts/icons.js").IconName][]} */
 const RECORDS = [
   ["users", "Users", "user"],
+  ["wallets", "Wallets", "wallet"],
+  ["private-keys", "Private keys", "key"],
+  ["contracts", "Contract interfaces", "contract"],
+  ["sub-organizations", "Sub-organizations", "layers"],
+  ["organization", "Organization", "organization"],
 ];
 
 /** @param {{children?: any}} properties */
@@ -39,8 +44,13 @@ export function Frame({ children }) {
       </div>
       <nav aria-label="Console">
         ${link("activities", "Activities", "activity", waitingForMe.value)}
+        ${link("policies", "Policies", "policy")}
+        ${link("overview", "Overview", "chart")}
         <div class="group">Records</div>
         ${RECORDS.map(([name, title, icon]) => link(name, title, icon))}
+        <div class="group">More</div>
+        ${link("actions", "All actions", "bolt")}
+        ${document.documentElement.dataset.mode === "dev" ? link("development", "Development", "tools") : null}
       </nav>
       <div class="account">
         <a class="who" href=${to(["users", userId])}><span class="avatar" aria-hidden="true">${[...userName][0]?.toUpperCase()}</span>

@@ -11,7 +11,16 @@ import { logInByLink, logOut, resume, session } from "./session/session.js";
 /** @type {Record<string, () => Promise<any>>} */
 const SCREENS = {
   activities: async () => (await import("./screens/activities.js")).ActivitiesScreen,
+  policies: async () => (await import("./screens/policies.js")).PoliciesScreen,
+  overview: async () => (await import("./screens/overview.js")).OverviewScreen,
+  development: async () => (await import("./screens/development.js")).DevelopmentScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,
+  wallets: async () => (await import("./screens/wallets.js")).WalletsScreen,
+  "private-keys": async () => (await import("./screens/private_keys.js")).PrivateKeysScreen,
+  contracts: async () => (await import("./screens/contracts.js")).ContractsScreen,
+  "sub-organizations": async () => (await import("./screens/sub_organizations.js")).SubOrganizationsScreen,
+  organization: async () => (await import("./screens/organization.js")).OrganizationScreen,
+  actions: async () => (await import("./screens/actions.js")).ActionsScreen,
 };
 
 function Screen() {

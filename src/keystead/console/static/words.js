@@ -65,6 +65,11 @@ export function shortened(text, kept = 6) {
   return text.length > 2 * kept + 3 ? `${text.slice(0, kept + 2)}…${text.slice(-kept)}` : text;
 }
 
+/** A sentence whose addresses and ids are shortened, for lists. @param {string} text */
+export function withShortAddresses(text) {
+  return text.replace(/\b[\w]{32,}\b/g, (word) => shortened(word));
+}
+
 /** @param {number} count @param {string} one @param {string} [many] */
 export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -15,6 +15,7 @@ import msgspec
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.choices import choices
+from keystead.api.spelling import did_you_mean
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
@@ -64,7 +65,8 @@ def _in_words(message: str, fields: str) -> str:
     if missing := _MISSING.fullmatch(message):
         return f"{missing['field']!r} is missing"
     if unknown := _UNKNOWN.fullmatch(message):
-        return f"there is no {unknown['field']!r} here" + (f", only {fields}" if fields else "")
+        near = did_you_mean(unknown["field"], fields.split(", "))
+        return f"there is no {unknown['field']!r} here" + (f", only {fields}{near}" if fields else "")
     return message[:1].lower() + message[1:].replace("`object`", "a table")
 
 
@@ -87,7 +89,8 @@ def _check(value: Any, kind: Type, where: str) -> None:
         case StructOf(fields=fields):
             for name, member in _members(value, where):
                 if name not in fields:
-                    raise MalformedTable(where, f"there is no {name!r} here, only {', '.join(fields)}")
+                    near = did_you_mean(str(name), fields)
+                    raise MalformedTable(where, f"there is no {name!r} here, only {', '.join(fields)}{near}")
                 _check(member, fields[name], f"{where}.{name}")
         case MapOf(value=of):
             for name, member in _members(value, where):

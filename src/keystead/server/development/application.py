@@ -27,7 +27,7 @@ from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
 from keystead.server.logs import logger
-from keystead.server.messages import Header, HttpAnswer, HttpRequest
+from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.rate_limits import RateLimited
 
 _OF_APPLICATION = (OUTBOX, CONSOLE_LOGIN)
@@ -67,11 +67,12 @@ class DevelopmentApplication:
             return await self._application(request)
         if _is_control(request.path) and request.path not in _OF_APPLICATION:
             return await self._control_answer(request)
-        if not request.path.startswith(_OF_CLIENTS):
+        path = one_slash(request.path)
+        if not path.startswith(_OF_CLIENTS):
             return await self._application(request)
         at_ms, started_s = self._clock.now_ms(), time.perf_counter()
         chosen = self._limited(request)
-        if chosen is None and (fault := self._faults.next_for(request.path)) is not None:
+        if chosen is None and (fault := self._faults.next_for(path)) is not None:
             try:
                 chosen = await self._failed(request, fault)
             except asyncio.CancelledError:

@@ -5,10 +5,6 @@ Here: how the parts belong together. Not here: each control (one module each), t
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
-
-from keystead.api.identifiers import new_id
 from keystead.server.application import Application
 from keystead.server.connection import Answer
 from keystead.server.console_link import ConsoleLink
@@ -16,10 +12,13 @@ from keystead.server.cors import CorsPolicy
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
 from keystead.server.development.faults import ChosenFaults
+from keystead.server.development.fixture_file import Fixtures
+from keystead.server.development.fixture_loading import FixtureLoader, LoadedKey
 from keystead.server.development.organizations import Organizations
 from keystead.server.development.outcomes import ChosenOutcomes
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
+from keystead.server.development.seeding import KeySource, random_source
 from keystead.server.development.snapshots import Snapshots
 from keystead.server.service import Service
 from keystead.server.settings import Settings
@@ -31,15 +30,15 @@ from keystead.storage.sqlite import SqliteStore
 class Development:
     """`service` must be open before `application` is called.
 
-    `console_link`: as Application takes it; `new_id` and `entropy`: as Sources has them.
+    `source`: where identifiers and keys come from; random ones where it is not given. `console_link`: see
+    `Application`.
     """
 
     def __init__(
         self,
         settings: Settings,
+        source: KeySource | None = None,
         console_link: ConsoleLink | None = None,
-        new_id: Callable[[], str] = new_id,
-        entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.clock = DevelopmentClock()
         self._console_link = console_link
@@ -47,8 +46,24 @@ class Development:
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
         self._seen = RequestsSeen()
-        self._sources = Sources(clock=self.clock, new_id=new_id, entropy=entropy)
+        self._source = source or random_source()
+        self._sources = Sources(
+            clock=self.clock,
+            new_id=lambda: self._source.new_id(),
+            entropy=lambda size: self._source.entropy(size),
+        )
         self.service = Service(settings, sources=self._sources, chosen_status=self._outcomes.status_of)
+
+    async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
+        """Make the organizations of a fixture file that are not there yet; the keys of all. Raises FixtureError."""
+        own = self._source
+        try:
+            return await FixtureLoader(self.service, self._take_from).load(fixtures)
+        finally:
+            self._source = own
+
+    def _take_from(self, source: KeySource) -> None:
+        self._source = source
 
     async def application(self) -> Answer:
         """What answers, once the start of the data is remembered."""

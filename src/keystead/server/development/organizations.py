@@ -10,7 +10,7 @@ from keystead.api.decoding import Label
 from keystead.api.errors import Conflict
 from keystead.api.records import Timestamp
 from keystead.server.development.control import Change, Control, State
-from keystead.server.new_organization import OrganizationParams, new_organization
+from keystead.server.new_organization import DEVELOPMENT_WALLET, OrganizationParams, new_organization
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
@@ -53,7 +53,14 @@ class Organizations:
             api_public_key=key.public_key,
         )
         now = Timestamp.from_ms(sources.clock.now_ms())
-        made = await new_organization(self._signer, params, now, sources.new_id, for_development=change.wallet)
+        made = await new_organization(
+            self._signer,
+            params,
+            now,
+            sources.new_id,
+            wallets=[DEVELOPMENT_WALLET] if change.wallet else (),
+            has_proxy=change.wallet,
+        )
         if not await self._store.add_organization(made.organization, made.attachments, made.lookups):
             raise Conflict("the new organization's id is taken; send the request again")
         return MadeOrganization(

@@ -14,7 +14,7 @@ from keystead.api.errors import ServiceError
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
 from keystead.server.development.control import Change, Control, State
-from keystead.server.messages import HttpAnswer, HttpRequest
+from keystead.server.messages import HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
@@ -91,7 +91,7 @@ class RequestsSeen:
     def add(self, request: HttpRequest, answer: HttpAnswer | None, at_ms: int, ms: float, *, fault: bool) -> None:
         """`answer` None: the connection was cut."""
         self._count += 1
-        operation = CATALOGUE.at(request.path)
+        operation = CATALOGUE.at(one_slash(request.path))
         body = b"" if answer is None else answer.body
         status = 0 if answer is None else answer.status
         self._seen.append(

@@ -59,11 +59,6 @@ class Snapshots:
         self._forget = forget
         self._taken: dict[str, Snapshot] = {}
 
-    def close(self) -> None:
-        for snapshot in self._taken.values():
-            snapshot.close()
-        self._taken.clear()
-
     async def take_start(self) -> None:
         """Remember how everything is now as the start."""
         self._taken[START] = await take_snapshot(self._store)

@@ -34,18 +34,12 @@ export async function operations() {
   });
 }
 
-/** The schema that a reference names. @param {any} schema @returns {Promise<any>} */
-export async function resolved(schema) {
-  const { components } = await openapi();
-  return resolvedIn(schema, components.schemas);
-}
-
 /** All schemas by name. */
 export async function schemas() {
   return (await openapi()).components.schemas;
 }
 
-/** @param {any} schema @param {Record<string, any>} all @returns {any} */
+/** The schema that a reference names. @param {any} schema @param {Record<string, any>} all @returns {any} */
 export function resolvedIn(schema, all) {
   const reference = schema.$ref;
   return reference ? resolvedIn(all[reference.split("/").at(-1)], all) : schema;

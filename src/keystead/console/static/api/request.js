@@ -4,14 +4,12 @@
 export class Refused extends Error {
   /**
    * @param {number} status
-   * @param {{message?: string, turnkeyErrorCode?: string, details?: any[]}} answer
+   * @param {{message?: string}} answer
    */
   constructor(status, answer) {
     super(answer.message ?? `the server answered ${status}`);
     this.name = "Refused";
     this.status = status;
-    this.machineCode = answer.turnkeyErrorCode ?? "";
-    this.details = answer.details ?? [];
   }
 }
 

@@ -15,7 +15,7 @@ export function askedBy(activity) {
 export function subjectOf(activity) {
   const intent = intentOf(activity);
   for (const [field, value] of Object.entries(intent)) {
-    if (typeof value === "string" && value && /Name$|^label$|^name$/.test(field)) return `“${value}”`;
+    if (typeof value === "string" && value && /Name$|^label$|^name$/.test(field)) return `'${value}'`;
   }
   for (const value of Object.values(intent)) {
     if (Array.isArray(value) && value.length) return listSubject(value);
@@ -30,7 +30,7 @@ function listSubject(items) {
   const names = items.map((item) => (typeof item === "object" && item ? Object.entries(item).find(([field]) => /Name$/.test(field))?.[1] : null));
   const first = names.find((name) => typeof name === "string");
   if (!first) return items.length > 1 ? `${items.length} items` : "";
-  return items.length > 1 ? `“${first}” and ${items.length - 1} more` : `“${first}”`;
+  return items.length > 1 ? `'${first}' and ${items.length - 1} more` : `'${first}'`;
 }
 
 /** @param {any} activity */

@@ -1,7 +1,7 @@
 // Any value of the API, shown for reading: objects as facts, lists as lists, identifiers by the name of their record.
 import { html } from "../vendor/preact.js";
-import { fieldInWords } from "../words.js";
-import { Copy } from "./texts.js";
+import { fieldInWords, msOf } from "../words.js";
+import { Copy, Time } from "./texts.js";
 
 const ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const LONG = 160;
@@ -16,6 +16,8 @@ export function Value({ value, names }) {
     return html`<ul class="stack tight">${value.map((item) => html`<li><${Value} value=${item} names=${names} /></li>`)}</ul>`;
   }
   if (typeof value === "object") {
+    if (isTime(value)) return html`<${Time} ms=${msOf(value)} />`;
+    if (!Object.keys(value).length) return html`<span class="muted">none</span>`;
     const given = Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined);
     return html`<dl class="facts boxed">${given.map(([name, inner]) => html`<dt>${fieldInWords(name)}</dt><dd><${Value} value=${inner} names=${names} /></dd>`)}</dl>`;
   }
@@ -26,4 +28,9 @@ export function Value({ value, names }) {
   if (ID.test(text) || /^(0x)?[0-9a-f]{16,}$/i.test(text)) return html`<${Copy} text=${text} short=${text.length > LONG} />`;
   if (text.length > LONG) return html`<details><summary class="wrap">${text.slice(0, LONG)}…</summary><pre class="wrap long">${text}</pre></details>`;
   return html`<span class="wrap">${text}</span>`;
+}
+
+/** @param {any} value */
+function isTime(value) {
+  return Object.keys(value).join() === "seconds,nanos";
 }

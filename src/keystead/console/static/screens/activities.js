@@ -1,21 +1,22 @@
 // Activities: those that wait for the person first, then all of them, with filters, page by page.
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
-import { askedBy, titleOf } from "../api/summary.js";
-import { waiting } from "../api/waiting.js";
+import { describe, headlineOf } from "../api/descriptions.js";
+import { askedBy } from "../api/summary.js";
 import { useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
 import { Empty, Heading, Status, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
-import { ALL_STATUSES, msOf, statusInWords, typeInWords } from "../words.js";
+import { ALL_STATUSES, msOf, statusInWords, typeInWords, withShortAddresses } from "../words.js";
 import { ActivityScreen } from "./activity.js";
+import { WaitingList } from "./waiting_list.js";
 
 const PAGE = 50;
 const EVERY_MS = 3000;
 
 const COLUMNS = [
-  { title: "Activity", cell: titleOf },
+  { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
   { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "" },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
@@ -29,10 +30,8 @@ export function ActivitiesScreen() {
 }
 
 function ActivityLists() {
-  const mine = (waiting.value ?? []).filter((activity) => activity.canApprove);
   return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature." />
-    ${mine.length ? html`<section class="card"><header><h2>Waits for you <span class="muted">${mine.length}</span></h2></header>
-      <${Table} caption="Activities that wait for you" columns=${COLUMNS} rows=${mine} href=${hrefOf} idOf=${idOf} /></section>` : null}
+    <${WaitingList} columns=${COLUMNS} />
     <${AllActivities} />`;
 }
 
@@ -41,9 +40,10 @@ function AllActivities() {
   const type = place.value.parameters.get("type") ?? "";
   const sought = place.value.parameters.get("search") ?? "";
   const list = useActivities(status, type);
+  useEffect(() => void describe(list.activities), [list.activities]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = useMemo(() => list.activities.filter((activity) => {
-    const text = `${titleOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
+    const text = `${headlineOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
     return words.every((word) => text.includes(word));
   }), [list.activities, sought]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
@@ -61,7 +61,7 @@ function AllActivities() {
     ${list.isLoading && !list.activities.length ? html`<div class="loading" role="status">Loading…</div>`
       : found.length ? html`<${Table} caption="Activities" columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
       : html`<${Empty} title=${list.activities.length ? "Nothing found" : "No activities"}>
-          ${list.activities.length ? "None of the activities shown contains these words." : "Nothing of this kind has been asked for yet."}<//>`}
+          ${list.activities.length ? "None of the activities shown contains these words." : html`Nothing of this kind has been asked for yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
     ${list.hasMore ? html`<div class="more"><button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>
       ${list.isLoading ? "Loading…" : "Show older activities"}</button></div>` : null}
   </section>`;

@@ -2,7 +2,9 @@
 import { html, useEffect, useMemo } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
-import { askedBy, intentOf, titleOf } from "../api/summary.js";
+import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
+import { markSeen } from "../api/seen.js";
+import { askedBy, intentOf } from "../api/summary.js";
 import { waiting } from "../api/waiting.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
@@ -19,10 +21,15 @@ const EVERY_MS = 3000;
 export function ActivityScreen({ id }) {
   const activity = useLoaded(async () => (await query("get_activity", { activityId: id })).activity, [id]);
   const directory = useLoaded(names, [id]);
+  const state = activity.value && `${activity.value.status} ${activity.value.votes.length}`;
+  useEffect(() => {
+    forgetDescription(id);
+    if (activity.value) describe([activity.value]);
+  }, [state]);
   const isOpen = WAITING.includes(activity.value?.status);
   useRepeated(() => isOpen && activity.reload(), EVERY_MS, [isOpen, id]);
   useEffect(() => {
-    document.title = activity.value ? `${titleOf(activity.value)} – Keystead` : "Keystead";
+    document.title = activity.value ? `${headlineOf(activity.value)} – Keystead` : "Keystead";
     return () => void (document.title = "Keystead");
   }, [activity.value]);
   return html`<${Loaded} of=${activity}>${(/** @type {any} */ loaded) => html`
@@ -34,7 +41,7 @@ function ActivityPage({ activity, names, reload }) {
   const asker = askedBy(activity);
   const created = msOf(activity.createdAt);
   return html`
-    <${Heading} title=${titleOf(activity)} crumbs=${html`<a href="#/activities">Activities</a>`}
+    <${Heading} title=${headlineOf(activity)} crumbs=${html`<a href="#/activities">Activities</a>`}
       note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a> asked ` : "Asked "}<${Time} ms=${created} />`}>
       <${Status} status=${activity.status} />
     <//>
@@ -60,10 +67,29 @@ function ActivityPage({ activity, names, reload }) {
     </div>`;
 }
 
+/** In the server's words, where it has them; the parameters as they were sent are beneath. */
 /** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
 function Intent({ activity, names }) {
   const intent = intentOf(activity);
-  return Object.keys(intent).length ? html`<${Value} value=${intent} names=${names} />` : html`<p class="muted">It has no parameters.</p>`;
+  const described = descriptionOf(activity.id);
+  useEffect(() => void (described && markSeen(activity.id)), [described]);
+  if (!Object.keys(intent).length) return html`<p class="muted">It has no parameters.</p>`;
+  if (!described?.facts.length) return html`<${Value} value=${intent} names=${names} />`;
+  return html`
+    ${described.cautions.map((caution) => html`<${Notice} kind="warn">${capitalized(caution)}<//>`)}
+    <${Facts} facts=${described.facts.map(({ label, text }) => [capitalized(label), factText(text, names)])} />
+    <details><summary class="muted small">As it was sent</summary><div class="sent"><${Value} value=${intent} names=${names} /></div></details>`;
+}
+
+/** A changed line of a policy begins with + or -. @param {string} text @param {Map<string, import("../api/directory.js").Named>} names */
+function factText(text, names) {
+  if (!text.includes("\n") && !/^[+-] /.test(text)) return html`<${Value} value=${text} names=${names} />`;
+  return html`<pre class="code diff">${text.split("\n").map((line) => html`<span class=${line[0] === "+" ? "added" : line[0] === "-" ? "removed" : ""}>${line}${"\n"}</span>`)}</pre>`;
+}
+
+/** @param {string} text */
+function capitalized(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Two that ask the same at different times may be one mistake. @param {{activity: any}} properties */
@@ -81,7 +107,7 @@ function Votes({ votes }) {
   const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
   return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
     <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
-      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected" : index === 0 ? "asked, which approves" : "approved"} ${credentialOf(vote)}</span></span>
+      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "asked for it, which approves it," : "approved it"} ${credentialOf(vote)}</span></span>
     <span class="muted small"><${Time} ms=${msOf(vote.createdAt)} /></span></li>`)}</ul><//>`;
 }
 

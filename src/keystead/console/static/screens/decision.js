@@ -1,11 +1,13 @@
 // What the policies said of an activity: each policy with its clauses, true, false, failed or not yet met.
 import { html } from "../vendor/preact.js";
 import { listed, query } from "../api/calls.js";
+import { painted } from "../parts/expression_editor.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Card, Time } from "../parts/texts.js";
 import { to } from "../router.js";
-import { msOf } from "../words.js";
+import { descriptionOf } from "../api/descriptions.js";
+import { WAITING, msOf } from "../words.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
 const OUTCOMES = {
@@ -21,7 +23,7 @@ const OUTCOMES = {
 const CLAUSES = /** @type {const} */ (["condition", "consensus", "time"]);
 
 /** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
-export function DecisionCard({ activity }) {
+export function DecisionCard({ activity, names }) {
   const key = `${activity.id} ${activity.votes.length} ${activity.status}`;
   const decision = useLoaded(async () => {
     const [{ policyEvaluations }, { policies }] = await Promise.all([
@@ -31,9 +33,19 @@ export function DecisionCard({ activity }) {
   }, [key]);
   return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {any} */ { latest, byId }) => html`
     <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />, with the last vote.</span></p>
+    <${Missing} activity=${activity} names=${names} />
     ${latest.policyEvaluations.length ? html`<ul class="tree">${sorted(latest).map((each) => html`
       <${PolicyOutcome} key=${each.policyId} evaluation=${each} policy=${byId.get(each.policyId)} decides=${latest.policyIds.includes(each.policyId)} since=${msOf(latest.createdAt)} />`)}</ul>`
       : html`<p class="muted">No policy was asked.</p>`}`}<//><//>`;
+}
+
+/** Whose approvals would let it happen. @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
+function Missing({ activity, names }) {
+  const ways = WAITING.includes(activity.status) ? descriptionOf(activity.id)?.missingApprovals ?? [] : [];
+  if (!ways.length) return null;
+  const people = (/** @type {string[]} */ ids) => ids.map((id, index) => html`${index ? ", " : ""}<a href=${to(["users", id])}>${names.get(id)?.name ?? id}</a>`);
+  return html`<div class="missing prose"><h3>Still missing</h3><ul class="stack tight">${ways.map(({ policyId, userIds, count }, index) => html`<li>${index ? "or " : ""}
+    ${policyId ? html`approvals that “${names.get(policyId)?.name ?? policyId}” counts, of ${people(userIds)}` : html`${count} of the root quorum: ${people(userIds)}`}</li>`)}</ul></div>`;
 }
 
 /** "deny: nothing allows it" and its rule, as one sentence. @param {any} evaluation */
@@ -67,7 +79,7 @@ function PolicyOutcome({ evaluation, policy, decides, since }) {
 function Clause({ clause, text, evaluation }) {
   const [kind, words] = clauseState(clause, evaluation);
   return html`<div class="clause"><div class="row small"><span class="muted">${clause}</span><span class=${`badge ${kind}`}>${words}</span></div>
-    <pre class="code wrap">${text}</pre>
+    <pre class="code wrap">${painted(text, undefined)}</pre>
     ${evaluation.clause === clause && evaluation.reason ? html`<p class="small problem">${evaluation.reason}</p>` : null}</div>`;
 }
 

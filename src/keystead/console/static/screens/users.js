@@ -4,15 +4,18 @@ import { listed, query, submit } from "../api/calls.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
+import { ActionLink } from "../parts/records.js";
 import { SearchedTable, Table } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { place, to } from "../router.js";
 import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
 import { current } from "../session/session.js";
 import { counted, msOf, statusInWords, valueInWords } from "../words.js";
+import { TagList } from "./tags.js";
 
 export function UsersScreen() {
   const [, id] = place.value.parts;
+  if (id === "tags") return html`<${TagList} kind="user" />`;
   return id ? html`<${UserPage} key=${id} id=${id} />` : html`<${UserList} />`;
 }
 
@@ -22,7 +25,10 @@ function UserList() {
       listed("list_users"), query("get_organization_configs"), listed("list_user_tags")]);
     return { users, quorum: configs.quorum, tags: new Map(userTags.map((/** @type {any} */ tag) => [tag.tagId, tag.tagName])) };
   }, []);
-  return html`<${Heading} title="Users" note="People and programs that may act in this organization." />
+  return html`<${Heading} title="Users" note="People and programs that may act in this organization.">
+      <a class="button" href="#/users/tags">Tags</a>
+      <${ActionLink} operation="create_users">New user<//>
+    <//>
     <${Loaded} of=${loaded}>${(/** @type {any} */ { users, quorum, tags }) => html`<${SearchedTable} title="Users" caption="Users" rows=${users}
       idOf=${(/** @type {any} */ user) => user.userId} href=${(/** @type {any} */ user) => to(["users", user.userId])}
       textOf=${(/** @type {any} */ user) => `${user.userName} ${user.userEmail ?? ""} ${user.userId} ${user.userTags.map((/** @type {string} */ id) => tags.get(id)).join(" ")}`}
@@ -46,7 +52,10 @@ function credentialsInWords(user) {
 function UserPage({ id }) {
   const user = useLoaded(async () => (await query("get_user", { userId: id })).user, [id]);
   return html`<${Loaded} of=${user}>${(/** @type {any} */ loaded) => html`
-    <${Heading} title=${loaded.userName} crumbs=${html`<a href="#/users">Users</a>`} note=${id === current().userId ? "This is you." : ""} />
+    <${Heading} title=${loaded.userName} crumbs=${html`<a href="#/users">Users</a>`} note=${id === current().userId ? "This is you." : ""}>
+      <${ActionLink} operation="update_user" fields=${{ userId: id, userName: loaded.userName }}>Change<//>
+      <${ActionLink} operation="delete_users" fields=${{ userIds: id }} danger>Delete<//>
+    <//>
     <div class="columns">
       <div class="stack">
         <${Passkeys} user=${loaded} reload=${user.reload} />
@@ -70,6 +79,7 @@ function Passkeys({ user, reload }) {
       { title: "Name", cell: (/** @type {any} */ each) => each.authenticatorName },
       { title: "Model", cell: (/** @type {any} */ each) => each.model },
       { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.authenticatorId} short />`, tight: true },
+      { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_authenticators" fields=${{ userId: user.userId, authenticatorIds: each.authenticatorId }} danger>Delete<//>`, tight: true },
       { title: "Added", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
     ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you log in and approve by touching this device." : "This user has none."}<//>`}
   <//>`;
@@ -104,12 +114,13 @@ function AddPasskey({ user, reload }) {
 
 /** @param {{user: any}} properties */
 function ApiKeys({ user }) {
-  return html`<${Card} title="API keys" flush>
+  return html`<${Card} title="API keys" flush actions=${html`<${ActionLink} operation="create_api_keys" fields=${{ userId: user.userId }}>Add an API key<//>`}>
     ${user.apiKeys.length ? html`<${Table} caption="API keys" rows=${user.apiKeys} idOf=${(/** @type {any} */ key) => key.apiKeyId} columns=${[
       { title: "Name", cell: (/** @type {any} */ key) => html`${key.apiKeyName} ${key.credential.publicKey === current().key.publicKey ? html`<${Badge} kind="accent">this browser<//>` : null}` },
       { title: "Kind", cell: (/** @type {any} */ key) => valueInWords(key.credential.type, "CREDENTIAL_TYPE_") },
       { title: "Public key", cell: (/** @type {any} */ key) => html`<${Copy} text=${key.credential.publicKey} short />` },
       { title: "Expires", cell: expiry, tight: true },
+      { title: "Delete", cell: (/** @type {any} */ key) => html`<${ActionLink} operation="delete_api_keys" fields=${{ userId: user.userId, apiKeyIds: key.apiKeyId }} danger>Delete<//>`, tight: true },
     ]} />` : html`<${Empty} title="No API keys">This user has none.<//>`}
   <//>`;
 }

@@ -76,7 +76,9 @@ SOFTWARE.
 /*
 htm 3.1.1, Apache-2.0
 
-See LICENSE of this repository for its text.
+Copyright 2018 Google Inc.
+
+See LICENSE of this repository for the licence's text.
 */
 // node_modules/preact/dist/preact.mjs
 var n;

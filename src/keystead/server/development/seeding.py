@@ -1,4 +1,4 @@
-"""The source of identifiers and keys for the first start of a development server: random, or derived from a text.
+"""The source of identifiers and keys of a development server: random, or derived from a text.
 
 With the text, anyone can derive the same keys: for test fixtures only.
 """
@@ -17,13 +17,16 @@ from keystead.api.identifiers import new_id
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 
 _EPOCH_MS = 1_700_000_000_000
-"""The time in seeded identifiers (UUID version 7): earlier than in any identifier that a server makes later."""
+"""The time in seeded identifiers (UUID version 7): earlier than in any identifier that a server makes unseeded."""
+
+_IDS_PER_START = 10_000_000
+"""So many identifiers of one start are in the order of their text before those of the next start."""
 
 
 class KeySource:
     """Identifiers, keys and entropy. Two sources seeded with one text give the same values in the same order.
 
-    `master_key`: 32 bytes; None for a fresh one.
+    `master_key`: 32 bytes; None for a fresh one. One event loop uses it.
     """
 
     def __init__(
@@ -43,10 +46,14 @@ def random_source() -> KeySource:
     return KeySource(secrets.token_bytes, new_id, generate_api_key(), None)
 
 
-def seeded_source(text: str) -> KeySource:
-    """Derives every value from the text by HKDF-SHA256."""
-    stream = _derived(text)
-    numbers = itertools.count()
+def seeded_source(text: str, starts: int = 0) -> KeySource:
+    """Derives every value from the text by HKDF-SHA256.
+
+    starts: how often a server was started on the data before, 0 for the first values of all. No start repeats the
+    identifiers of another one.
+    """
+    stream = _derived(text, starts)
+    numbers = itertools.count(starts * _IDS_PER_START)
 
     def entropy(size: int) -> bytes:
         return b"".join(next(stream) for _ in range(-(-size // 32)))[:size]
@@ -62,9 +69,10 @@ def seeded_source(text: str) -> KeySource:
     )
 
 
-def _derived(text: str) -> Iterator[bytes]:
+def _derived(text: str, starts: int) -> Iterator[bytes]:
+    start = b"" if starts == 0 else b"start %d " % starts
     for number in itertools.count():
-        yield _one(text, b"keystead development entropy %d" % number)
+        yield _one(text, b"keystead development entropy %s%d" % (start, number))
 
 
 def _one(text: str, label: bytes) -> bytes:

@@ -1,0 +1,46 @@
+// The server's words for activities, asked for as they are shown and kept.
+import { signal } from "../vendor/preact.js";
+import { query } from "./calls.js";
+import { titleOf } from "./summary.js";
+
+/**
+ * @typedef {{activityId: string, headline: string, what: string, recipient: string, amount: string,
+ *   facts: {label: string, text: string}[], cautions: string[],
+ *   missingApprovals?: {policyId?: string, userIds: string[], count?: number}[]}} Description
+ */
+
+/** @type {import("../vendor/preact.js").Signal<Map<string, Description>>} */
+const known = signal(new Map());
+/** @type {Set<string>} */
+const asked = new Set();
+const AT_ONCE = 50;
+
+/** Asks for the words of these activities, as far as they are not known. @param {any[]} activities */
+export async function describe(activities) {
+  const missing = activities.map((activity) => activity.id).filter((id) => !asked.has(id));
+  missing.forEach((id) => asked.add(id));
+  for (let start = 0; start < missing.length; start += AT_ONCE) {
+    const activityIds = missing.slice(start, start + AT_ONCE);
+    const answer = await query("describe_activities", { activityIds }).catch(() => null);
+    if (!answer) {
+      activityIds.forEach((id) => asked.delete(id));
+      continue;
+    }
+    known.value = new Map([...known.value, ...answer.activityDescriptions.map((/** @type {Description} */ each) => /** @type {const} */ ([each.activityId, each]))]);
+  }
+}
+
+/** After a vote the words of an activity that waits are others. @param {string} id */
+export function forgetDescription(id) {
+  asked.delete(id);
+}
+
+/** @param {string} id @returns {Description | undefined} */
+export function descriptionOf(id) {
+  return known.value.get(id);
+}
+
+/** One line: the server's, or one from the parameters until that is there. @param {any} activity */
+export function headlineOf(activity) {
+  return descriptionOf(activity.id)?.headline ?? titleOf(activity);
+}

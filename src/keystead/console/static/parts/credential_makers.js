@@ -1,0 +1,44 @@
+// Credentials that the browser makes inside a form: a passkey of this device, or an API key to hand over.
+import { html, useState } from "../vendor/preact.js";
+import { makeKeyToHandOver } from "../session/keys.js";
+import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
+import { current } from "../session/session.js";
+import { Icon } from "./icons.js";
+import { Notice, messageOf } from "./notice.js";
+
+/** @param {{value: any, onChange: (value: any) => void}} properties */
+export function PasskeyMaker({ value, onChange }) {
+  const [problem, setProblem] = useState("");
+  const make = async () => {
+    setProblem("");
+    try {
+      onChange({ ...value, ...(await makePasskey(value.authenticatorName || "Keystead")) });
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  if (value.challenge) return html`<${Notice} kind="good">The passkey is made. It is registered with this form.<//>`;
+  return html`<div><button type="button" class="button" disabled=${!canUsePasskeys()} onClick=${make}><${Icon} name="passkey" />Make a passkey on this device</button></div>
+    ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
+}
+
+/** @param {{value: any, onChange: (value: any) => void}} properties */
+export function ApiKeyMaker({ value, onChange }) {
+  const make = async () => {
+    const { publicKey, privateKey } = await makeKeyToHandOver();
+    const content = { baseUrl: location.origin, organizationId: current().organizationId, apiPublicKey: publicKey, apiPrivateKey: privateKey };
+    download("credentials.json", `${JSON.stringify(content, null, 2)}\n`);
+    onChange({ ...value, publicKey, curveType: "API_KEY_CURVE_P256" });
+  };
+  return html`<div class="stack tight"><div><button type="button" class="button" onClick=${make}><${Icon} name="key" />Make a key pair</button></div>
+    <p class="small muted">The private half is saved as a file on this device, and sent to nobody. Or type the public key of a key that exists.</p></div>`;
+}
+
+/** @param {string} name @param {string} text */
+function download(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,158 @@
+// For developers, on `keystead dev` alone: requests as they come in, messages, the clock, snapshots, an example.
+import { html, useState } from "../vendor/preact.js";
+import { change, control } from "../api/development.js";
+import { askForPayment } from "../api/example.js";
+import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
+import { Notice, messageOf, tell } from "../parts/notice.js";
+import { Table } from "../parts/table.js";
+import { Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
+import { go, place, to } from "../router.js";
+import { current } from "../session/session.js";
+import { sentence } from "../words.js";
+
+const EVERY_MS = 1000;
+const TABS = [["requests", "Requests"], ["messages", "Messages"], ["server", "Clock and data"]];
+
+export function DevelopmentScreen() {
+  const tab = place.value.parts[1] ?? "requests";
+  const shown = { requests: Requests, messages: Messages, server: ServerState }[tab];
+  return html`<${Heading} title="Development" note="What this development server sees and keeps. Production servers have no such page." />
+    <nav class="tabs" aria-label="Development">${TABS.map(([name, title]) => html`<a href=${to(["development", name])} aria-current=${tab === name ? "page" : undefined}>${title}</a>`)}</nav>
+    ${shown ? html`<${shown} key=${tab} />` : html`<${Empty} title="There is no such page" />`}`;
+}
+
+function Requests() {
+  const [isHalted, setHalted] = useState(false);
+  const [hidesConsole, setHidesConsole] = useState(true);
+  const [opened, setOpened] = useState(0);
+  const seen = useLoaded(async () => (await control("requests")).requests.reverse(), []);
+  useRepeated(() => !isHalted && seen.reload(), EVERY_MS, [isHalted]);
+  return html`<${Card} title="Requests" flush actions=${html`
+      <label class="check small"><input type="checkbox" checked=${hidesConsole} onChange=${() => setHidesConsole(!hidesConsole)} />Hide this browser's</label>
+      <button type="button" class="button tiny" onClick=${() => setHalted(!isHalted)}>${isHalted ? "Go on" : "Halt"}</button>
+      <button type="button" class="button tiny" onClick=${async () => (await change("requests", { clear: true }), seen.reload())}>Clear</button>`}>
+    <${Loaded} of=${seen}>${(/** @type {any[]} */ all) => {
+      const shown = hidesConsole ? all.filter((request) => !isOfConsole(request)) : all;
+      return shown.length ? html`<${Table} caption="Requests" rows=${shown} idOf=${(/** @type {any} */ request) => request.number} columns=${[
+        { title: "Request", cell: (/** @type {any} */ request) => html`<button type="button" class="link" aria-expanded=${opened === request.number}
+          onClick=${() => setOpened(opened === request.number ? 0 : request.number)}>${request.operation ? sentence(request.operation) : request.path}</button>
+          ${opened === request.number ? html`<${RequestDetails} request=${request} />` : null}` },
+        { title: "Answer", cell: (/** @type {any} */ request) => html`<span class=${`badge ${statusKind(request.status)}`}>${request.status || "cut"}</span>`, tight: true },
+        { title: "Reason", cell: (/** @type {any} */ request) => request.reason },
+        { title: "Took", cell: (/** @type {any} */ request) => `${request.ms.toFixed(1)} ms`, tight: true },
+        { title: "When", cell: (/** @type {any} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
+      ]} />` : html`<${Empty} title="No requests yet">Requests of programs and other pages appear here as they come in.<//>`;
+    }}<//><//>`;
+}
+
+/** The console's requests are known by the key of this browser. @param {any} request */
+function isOfConsole(request) {
+  return request.stamps.some((/** @type {any} */ stamp) => stamp.publicKey === current().key.publicKey);
+}
+
+/** @param {number} status */
+function statusKind(status) {
+  return status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";
+}
+
+/** @param {{request: any}} properties */
+function RequestDetails({ request }) {
+  return html`<div class="stack details">
+    <${Facts} facts=${[
+      ["Path", html`<code>${request.method} ${request.path}</code>`],
+      ["Request id", request.requestId ? html`<${Copy} text=${request.requestId} />` : null],
+      ["Organization", request.organizationId ? html`<${Copy} text=${request.organizationId} />` : null],
+      ["Chosen by you", request.fault ? "yes: a fault or a rate limit of the developer's controls" : null],
+    ]} />
+    ${request.stamps.length ? request.stamps.map((/** @type {any} */ stamp) => html`<${Facts} facts=${[
+      ["Stamp", html`<code>${stamp.header}</code>`],
+      ["Unreadable", stamp.problem],
+      ["Scheme", stamp.scheme],
+      ["Public key", stamp.publicKey ? html`<${Copy} text=${stamp.publicKey} />` : null],
+      ["Credential id", stamp.credentialId ? html`<${Copy} text=${stamp.credentialId} />` : null],
+      ["Signature", stamp.signature ? html`<${Copy} text=${stamp.signature} short />` : null],
+      ["Client data", stamp.clientData ? html`<code class="wrap">${stamp.clientData}</code>` : null],
+    ]} />`) : html`<p class="muted">No stamp.</p>`}
+    <div><h3>Body</h3><pre class="long" tabindex="0">${indented(request.body)}</pre></div>
+    <div><h3>Answer</h3><pre class="long" tabindex="0">${indented(request.answer)}</pre></div>
+  </div>`;
+}
+
+/** @param {string} text */
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text || "empty";
+  }
+}
+
+function Messages() {
+  const messages = useLoaded(async () => (await control("outbox")).messages.reverse(), []);
+  useRepeated(messages.reload, EVERY_MS, []);
+  return html`<${Card} title="Messages" flush><${Loaded} of=${messages}>${(/** @type {any[]} */ kept) => (kept.length ? html`
+    <${Table} caption="Messages" rows=${kept} idOf=${(/** @type {any} */ { message }) => message.id} columns=${[
+      { title: "To", cell: (/** @type {any} */ { message }) => message.recipient },
+      { title: "Subject", cell: (/** @type {any} */ { message }) => html`${message.subject}<details><summary class="small muted">Text</summary><pre class="long" tabindex="0">${message.text}</pre></details>` },
+      { title: "Code", cell: (/** @type {any} */ { message }) => (message.secret ? html`<${Copy} text=${message.secret} short label="code" />` : "") },
+      { title: "When", cell: (/** @type {any} */ { sentAtMs }) => html`<${Time} ms=${sentAtMs} />`, tight: true },
+    ]} />` : html`<${Empty} title="No messages">A development server sends nothing: e-mails and SMS are kept here.<//>`)}<//><//>`;
+}
+
+const HOUR_MS = 3_600_000;
+
+function ServerState() {
+  const clock = useLoaded(() => control("clock"), []);
+  const snapshots = useLoaded(async () => (await control("snapshots")).snapshots, []);
+  const [name, setName] = useState("");
+  const [problem, setProblem] = useState("");
+  useRepeated(clock.reload, EVERY_MS, []);
+  const act = async (/** @type {string} */ path, /** @type {Record<string, unknown>} */ what, /** @type {string} */ told) => {
+    setProblem("");
+    try {
+      await change(path, what);
+      tell(told);
+      await Promise.all([clock.reload(), snapshots.reload()]);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  const move = (/** @type {string} */ text, /** @type {number} */ advanceMs) => html`<button type="button" class="button" onClick=${() => act("clock", { advanceMs }, `The clock is ${text} further.`)}>+ ${text}</button>`;
+  const take = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    act("snapshots", { name: name.trim() }, "The snapshot is taken.");
+  };
+  return html`${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
+    <div class="pair">
+      <${Card} title="Clock"><${Loaded} of=${clock}>${(/** @type {any} */ state) => html`
+        <p class="large">${new Date(state.nowMs).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })} ${state.frozen ? html`<span class="badge warn">Frozen</span>` : null}</p>
+        <div class="row">${move("1 minute", 60_000)}${move("1 hour", HOUR_MS)}${move("1 day", 24 * HOUR_MS)}</div>
+        <div class="row"><button type="button" class="button" onClick=${() => act("clock", { frozen: !state.frozen }, state.frozen ? "The clock runs on." : "The clock stands.")}>${state.frozen ? "Let it run" : "Freeze"}</button>
+          <button type="button" class="button" onClick=${() => act("clock", { system: true }, "The clock has the machine's time.")}>Back to the machine's time</button></div>`}<//><//>
+      <${Card} title="Try an approval"><p>Somebody else asks for a payment of 0.05 ETH on a local chain, and a policy allows it once you approve. This makes a user, a policy and an activity that waits for you.</p>
+        <${ExampleButton} /><//>
+      <${Card} title="Snapshots"><${Loaded} of=${snapshots}>${(/** @type {string[]} */ names) => html`
+        <ul class="stack tight">${names.map((each) => html`<li class="row spread"><span class="wrap">${each === "start" ? "As it was at the start" : each}</span>
+          <button type="button" class="button tiny" onClick=${() => act("restore", { name: each }, "Everything stored is as it was then.")}>Go back</button></li>`)}</ul>
+        <form class="row nowrap" onSubmit=${take}><div class="field"><label for="snapshot">New snapshot</label><input id="snapshot" class="input" maxLength="64" required value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></div>
+          <button class="button">Take it</button></form>`}<//><//>
+      <${Card} title="Start again"><p>Everything as it was when the server started: records, messages, requests seen, clock. A session that began since ends.</p>
+        <div><button type="button" class="button danger" onClick=${() => act("reset", {}, "Everything is as it was at the start.")}>Reset everything</button></div><//>
+    </div>`;
+}
+
+export function ExampleButton() {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const ask = async () => {
+    setBusy(true);
+    try {
+      go(to(["activities", await askForPayment()]));
+    } catch (error) {
+      setProblem(messageOf(error));
+      setBusy(false);
+    }
+  };
+  return html`<div><button type="button" class="button primary" disabled=${isBusy} onClick=${ask}>Make an activity that waits</button></div>
+    ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
+}

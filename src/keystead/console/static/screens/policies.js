@@ -1,0 +1,165 @@
+// Policies: all of them with the server's warnings; one in the editor, checked by the server as one types.
+import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
+import { forgetLists, listed, query, submit } from "../api/calls.js";
+import { ExpressionEditor } from "../parts/expression_editor.js";
+import { Loaded, useLoaded } from "../parts/loaded.js";
+import { Notice, messageOf, tell } from "../parts/notice.js";
+import { ActionLink } from "../parts/records.js";
+import { NewButton, SearchedTable } from "../parts/table.js";
+import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
+import { go, place, to } from "../router.js";
+import { counted, msOf, statusInWords } from "../words.js";
+import { PolicyTrial } from "./policy_trial.js";
+
+const CHECK_AFTER_MS = 250;
+const CLAUSES = /** @type {const} */ ([
+  ["condition", "Condition", "What it is about, such as activity.action == 'SIGN' && eth.tx.value < 1000000000000000000. Empty: everything."],
+  ["consensus", "Consensus", "Whose approvals it takes, such as approvers.count() >= 2. Empty: nobody's beyond the submitter's."],
+  ["time", "Time", "When it holds, such as time.now < Timestamp('2027-01-01T00:00:00Z'). Empty: always."],
+]);
+
+/** @typedef {{policyName: string, effect: string, condition: string, consensus: string, time: string, notes: string}} Draft */
+
+export function PoliciesScreen() {
+  const [, id] = place.value.parts;
+  return id ? html`<${PolicyPage} key=${id} id=${id} />` : html`<${PolicyList} />`;
+}
+
+function PolicyList() {
+  const loaded = useLoaded(async () => {
+    forgetLists();
+    const [{ policies }, { policyWarnings }, { statuses }] = await Promise.all([
+      listed("list_policies"), query("list_policy_warnings"), query("get_active_policies")]);
+    const inactive = new Set(statuses.filter((/** @type {any} */ each) => !each.active).map((/** @type {any} */ each) => each.policyId));
+    return { policies, warnings: policyWarnings, inactive };
+  }, []);
+  return html`<${Heading} title="Policies" note="A policy allows activities, or denies them. What no policy allows, only the root quorum may do.">
+      <${NewButton} href="#/policies/new">New policy<//>
+    <//>
+    <${Loaded} of=${loaded}>${(/** @type {any} */ { policies, warnings, inactive }) => html`
+      ${warnings.length ? html`<${Card} title=${counted(warnings.length, "warning")}><ul class="stack tight">${warnings.map((/** @type {any} */ each) => html`<li>
+        <${Notice} kind="warn"><a href=${to(["policies", each.policyId])}>${each.policyName}</a>: ${each.message}<//></li>`)}</ul><//>` : null}
+      <${SearchedTable} title="Policies" caption="Policies" rows=${policies} idOf=${(/** @type {any} */ policy) => policy.policyId}
+        href=${(/** @type {any} */ policy) => to(["policies", policy.policyId])}
+        textOf=${(/** @type {any} */ policy) => `${policy.policyName} ${policy.condition} ${policy.consensus} ${policy.notes}`}
+        empty=${html`<${Empty} title="No policies" action=${html`<${NewButton} href="#/policies/new">New policy<//>`}>Without one, only the root quorum may change anything.<//>`}
+        columns=${[
+          { title: "Name", cell: (/** @type {any} */ policy) => policy.policyName },
+          { title: "Effect", cell: (/** @type {any} */ policy) => html`<${Effect} effect=${policy.effect} />${inactive.has(policy.policyId) ? html` <${Badge}>Not now<//>` : null}`, tight: true },
+          { title: "Condition", cell: (/** @type {any} */ policy) => html`<code class="clip">${policy.condition || "everything"}</code>` },
+          { title: "Changed", cell: (/** @type {any} */ policy) => html`<${Time} ms=${msOf(policy.updatedAt)} />`, tight: true },
+        ]} />`}<//>`;
+}
+
+/** @param {{effect: string}} properties */
+function Effect({ effect }) {
+  return effect === "EFFECT_DENY" ? html`<span class="badge bad">Deny</span>` : html`<span class="badge good">Allow</span>`;
+}
+
+/** @param {{id: string}} properties */
+function PolicyPage({ id }) {
+  const isNew = id === "new";
+  const loaded = useLoaded(async () => {
+    const [{ policyKeywords }, policy] = await Promise.all([
+      listed("list_policy_keywords"), isNew ? null : query("get_policy", { policyId: id }).then((answer) => answer.policy)]);
+    return { keywords: policyKeywords, policy };
+  }, [id]);
+  return html`<${Loaded} of=${loaded}>${(/** @type {any} */ { keywords, policy }) => html`<${PolicyEditor} policy=${policy} keywords=${keywords} />`}<//>`;
+}
+
+/** @param {any} policy @returns {Draft} */
+function draftOf(policy) {
+  const { policyName = "", effect = "EFFECT_ALLOW", condition = "", consensus = "", time, notes = "" } = policy ?? {};
+  return { policyName, effect, condition, consensus, time: time ?? "", notes };
+}
+
+/** @param {{policy: any, keywords: any[]}} properties */
+function PolicyEditor({ policy, keywords }) {
+  const [draft, setDraft] = useState(() => draftOf(policy));
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const checked = useCheck(draft);
+  const change = (/** @type {Partial<Draft>} */ part) => setDraft({ ...draft, ...part });
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(policy));
+  const byClause = useMemo(() => Object.groupBy(keywords, (each) => each.clause), [keywords]);
+  const save = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem("");
+    try {
+      const activity = policy ? await submit("update_policy", "ACTIVITY_TYPE_UPDATE_POLICY_V2", changesOf(policy, draft))
+        : await submit("create_policy", "ACTIVITY_TYPE_CREATE_POLICY_V3", { ...draft, time: draft.time || undefined });
+      tell(`${policy ? "Changing" : "Creating"} the policy: ${statusInWords(activity.status).text.toLowerCase()}.`);
+      go(to(["activities", activity.id]));
+    } catch (error) {
+      setProblem(messageOf(error));
+      setBusy(false);
+    }
+  };
+  const text = (/** @type {"policyName" | "notes"} */ name) => (/** @type {any} */ event) => change({ [name]: event.target.value });
+  return html`<${Heading} title=${policy ? policy.policyName : "New policy"} crumbs=${html`<a href="#/policies">Policies</a>`}>
+      ${policy ? html`<${ActionLink} operation="delete_policy" fields=${{ policyId: policy.policyId }} danger>Delete<//>` : null}
+    <//>
+    <div class="columns">
+      <form class="card" onSubmit=${save}><div class="body">
+        <div class="field"><label for="policy-name">Name</label><input id="policy-name" class="input" required maxLength="255" value=${draft.policyName} onInput=${text("policyName")} /></div>
+        <fieldset class="choice" aria-label="Effect">${[["EFFECT_ALLOW", "Allow"], ["EFFECT_DENY", "Deny"]].map(([effect, word]) => html`<label class="check">
+          <input type="radio" name="effect" checked=${draft.effect === effect} onChange=${() => change({ effect })} />${word}</label>`)}</fieldset>
+        ${CLAUSES.map(([clause, label, hint]) => html`<${ExpressionEditor} key=${clause} label=${label} hint=${hint} value=${draft[clause]} keywords=${byClause[clause] ?? []}
+          problem=${checked.problems.find((each) => each.clause === clause)} onChange=${(/** @type {string} */ changed) => change({ [clause]: changed })} />`)}
+        <div class="field"><label for="policy-notes">Notes <span class="muted small">(optional)</span></label><textarea id="policy-notes" class="input" maxLength="2000" value=${draft.notes} onInput=${text("notes")}></textarea></div>
+        ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
+        <div class="row"><button class="button primary" disabled=${isBusy || !isChanged || !draft.policyName || checked.problems.length > 0}>${policy ? "Save" : "Create policy"}</button>
+          ${policy && isChanged ? html`<button type="button" class="button plain" onClick=${() => setDraft(draftOf(policy))}>Undo the changes</button>` : null}</div>
+      </div></form>
+      <div class="stack">
+        <${Card} title="Check"><${Checked} checked=${checked} /><//>
+        <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} isReadable=${checked.isKnown && !checked.problems.length} /><//>
+        ${policy ? html`<${Card} title="Details"><${Facts} facts=${[
+          ["Id", html`<${Copy} text=${policy.policyId} />`],
+          ["Created", html`<${Time} ms=${msOf(policy.createdAt)} />`],
+          ["Changed", html`<${Time} ms=${msOf(policy.updatedAt)} />`],
+        ]} /><//>` : null}
+      </div>
+    </div>`;
+}
+
+/** @typedef {{problems: any[], warnings: any[], isKnown: boolean, error: string}} Check */
+
+/** What the server says of the draft, a moment after the last key. @param {Draft} draft @returns {Check} */
+function useCheck({ effect, condition, consensus, time }) {
+  const [checked, setChecked] = useState(/** @type {Check} */ ({ problems: [], warnings: [], isKnown: false, error: "" }));
+  useEffect(() => {
+    let isWanted = true;
+    const timer = setTimeout(async () => {
+      try {
+        const answer = await query("check_policy", { effect, condition, consensus, time });
+        if (isWanted) setChecked({ ...answer, isKnown: true, error: "" });
+      } catch (error) {
+        if (isWanted) setChecked({ problems: [], warnings: [], isKnown: false, error: messageOf(error) });
+      }
+    }, CHECK_AFTER_MS);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [effect, condition, consensus, time]);
+  return checked;
+}
+
+/** @param {{checked: Check}} properties */
+function Checked({ checked }) {
+  if (checked.error) return html`<${Notice} kind="bad">${checked.error}<//>`;
+  if (!checked.isKnown) return html`<p class="muted">Checking…</p>`;
+  if (checked.problems.length) return html`<${Notice} kind="bad">${counted(checked.problems.length, "expression")} cannot be read yet.<//>`;
+  return checked.warnings.length ? checked.warnings.map((each) => html`<${Notice} kind="warn">${each.message}<//>`)
+    : html`<${Notice} kind="good">The server accepts it, and has no warning.<//>`;
+}
+
+/** The parameters of update_policy: what changed. @param {any} policy @param {Draft} draft */
+function changesOf(policy, draft) {
+  const before = draftOf(policy);
+  const names = /** @type {const} */ ([["policyName", "policyName"], ["effect", "policyEffect"], ["condition", "policyCondition"], ["consensus", "policyConsensus"], ["notes", "policyNotes"], ["time", "time"]]);
+  const changed = names.filter(([name]) => draft[name] !== before[name]).map(([name, parameter]) => [parameter, draft[name]]);
+  return { policyId: policy.policyId, ...Object.fromEntries(changed) };
+}

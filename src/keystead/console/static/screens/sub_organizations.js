@@ -1,0 +1,90 @@
+// Sub-organizations: a page at a time; and one, as its parent's user may read it.
+import { html, useState } from "../vendor/preact.js";
+import { query } from "../api/calls.js";
+import { Loaded, useLoaded } from "../parts/loaded.js";
+import { Notice, messageOf } from "../parts/notice.js";
+import { ActionLink } from "../parts/records.js";
+import { Table } from "../parts/table.js";
+import { Card, Copy, Empty, Facts, Heading } from "../parts/texts.js";
+import { place, refine, to } from "../router.js";
+import { valueInWords } from "../words.js";
+
+const PAGE = 100;
+const FILTERS = ["NAME", "USERNAME", "EMAIL", "PHONE_NUMBER", "WALLET_ACCOUNT_ADDRESS", "PUBLIC_KEY", "CREDENTIAL_ID"];
+
+export function SubOrganizationsScreen() {
+  const [, id] = place.value.parts;
+  return id ? html`<${SubOrganizationPage} key=${id} id=${id} />` : html`<${SubOrganizationList} />`;
+}
+
+function SubOrganizationList() {
+  const filterType = place.value.parameters.get("by") ?? FILTERS[0];
+  const filterValue = place.value.parameters.get("value") ?? "";
+  const [sought, setSought] = useState(filterValue);
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    refine({ value: sought.trim() });
+  };
+  return html`<${Heading} title="Sub-organizations" note="Organizations below this one, such as one for each customer. You may read them; their own users decide.">
+      <${ActionLink} operation="create_sub_organization">New sub-organization<//>
+    <//>
+    <section class="card"><header><h2>Sub-organizations</h2>
+      <form class="filters" onSubmit=${submit}>
+        <select class="input" aria-label="Find by" value=${filterType} onChange=${(/** @type {any} */ event) => refine({ by: event.target.value })}>
+          ${FILTERS.map((each) => html`<option value=${each}>${valueInWords(each)}</option>`)}
+        </select>
+        <input class="input grow" type="search" placeholder="Whole value" aria-label="Value to find" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />
+        <button class="button">Find</button>
+      </form></header>
+      <${Found} key=${`${filterType} ${filterValue}`} filterType=${filterType} filterValue=${filterValue} /></section>`;
+}
+
+/** @param {{filterType: string, filterValue: string}} properties */
+function Found({ filterType, filterValue }) {
+  const [older, setOlder] = useState(/** @type {string[]} */ ([]));
+  const [isFull, setFull] = useState(true);
+  const [problem, setProblem] = useState("");
+  const page = async (/** @type {string | undefined} */ after) => (await query("list_suborgs", {
+    ...(filterValue ? { filterType, filterValue } : {}),
+    paginationOptions: { limit: String(PAGE), ...(after ? { after } : {}) },
+  })).organizationIds;
+  const first = useLoaded(() => page(undefined), [filterType, filterValue]);
+  const ids = [...(first.value ?? []), ...older];
+  const more = async () => {
+    try {
+      const next = await page(ids.at(-1));
+      setOlder([...older, ...next]);
+      setFull(next.length === PAGE);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return html`<${Loaded} of=${first}>${() => (ids.length ? html`
+    <${Table} caption="Sub-organizations" rows=${ids} idOf=${(/** @type {string} */ id) => id} href=${(/** @type {string} */ id) => to(["sub-organizations", id])}
+      columns=${[{ title: "Id", cell: (/** @type {string} */ id) => html`<code>${id}</code>` }]} />
+    ${isFull && ids.length >= PAGE ? html`<div class="more"><button type="button" class="button" onClick=${more}>Show more</button></div>` : null}
+    ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}`
+    : html`<${Empty} title=${filterValue ? "Nothing found" : "No sub-organizations"}>${filterValue ? "No sub-organization has exactly this value." : "An application makes one for each person who signs up."}<//>`)}<//>`;
+}
+
+/** @param {{id: string}} properties */
+function SubOrganizationPage({ id }) {
+  const loaded = useLoaded(async () => {
+    const ask = (/** @type {string} */ name) => query(name, { organizationId: id });
+    const [users, wallets, { configs }] = await Promise.all([ask("list_users"), ask("list_wallets"), ask("get_organization_configs")]);
+    return { users: users.users, wallets: wallets.wallets, quorum: configs.quorum };
+  }, [id]);
+  return html`<${Heading} title="Sub-organization" crumbs=${html`<a href="#/sub-organizations">Sub-organizations</a>`} note=${html`<${Copy} text=${id} />`} />
+    <${Loaded} of=${loaded}>${(/** @type {any} */ { users, wallets, quorum }) => html`
+      <${Card} title="Users" flush><${Table} caption="Users" rows=${users} idOf=${(/** @type {any} */ user) => user.userId} columns=${[
+        { title: "Name", cell: (/** @type {any} */ user) => user.userName },
+        { title: "E-mail", cell: (/** @type {any} */ user) => user.userEmail ?? "" },
+        { title: "Phone number", cell: (/** @type {any} */ user) => user.userPhoneNumber ?? "" },
+        { title: "Role", cell: (/** @type {any} */ user) => (quorum.userIds.includes(user.userId) ? "Root quorum" : "") },
+      ]} /><//>
+      <${Card} title="Wallets" flush>${wallets.length ? html`<${Table} caption="Wallets" rows=${wallets} idOf=${(/** @type {any} */ wallet) => wallet.walletId} columns=${[
+        { title: "Name", cell: (/** @type {any} */ wallet) => wallet.walletName },
+        { title: "Id", cell: (/** @type {any} */ wallet) => html`<${Copy} text=${wallet.walletId} short />` },
+      ]} />` : html`<${Empty} title="No wallets" />`}<//>
+      <${Card} title="Details"><${Facts} facts=${[["Root quorum", `${quorum.threshold} of ${quorum.userIds.length}`]]} /><//>`}<//>`;
+}

@@ -1,0 +1,168 @@
+"""What activities ask, in words: a query of ours, for pages and tools that show them before a vote.
+
+Here: the names that the words need, from the organization. Not here: the words (`keystead.describe`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.api.enums import ActivityStatus, TransactionType
+from keystead.api.errors import ServiceError
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import QueryRequest
+from keystead.api.records import Wire
+from keystead.chains.contract_interfaces import ContractInterface
+from keystead.describe.activity import describe_activity, intent_of, mentioned_ids, transaction_of
+from keystead.describe.description import ActivityDescription, Names
+from keystead.operations.activities import recorded_bytes, shown
+from keystead.operations.declare import Reading, query
+from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
+from keystead.operations.signing import interfaces_of
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.context import ContextSource
+
+DESCRIBED_AT_ONCE: Final = 50
+"""Most activities of one request."""
+
+DESCRIBED_BYTES_MAX: Final = 1_048_576
+"""Activities beyond this many bytes of requests, votes and results are left out of the answer."""
+
+FACT_CHARACTERS_MAX: Final = 10_000
+"""A longer text of a fact is cut."""
+
+
+class DescribeActivitiesRequest(QueryRequest, frozen=True):
+    activity_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=DESCRIBED_AT_ONCE)]
+
+
+class DescribedFact(Wire, frozen=True):
+    """`text` may have several lines. It may hold what other people typed."""
+
+    label: str
+    text: str
+
+
+class DescribedActivity(Wire, frozen=True):
+    """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
+    called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
+    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left."""
+
+    activity_id: str
+    headline: str
+    what: str
+    recipient: str
+    amount: str
+    facts: tuple[DescribedFact, ...]
+    cautions: tuple[str, ...]
+    missing_approvals: tuple[MissingApprovals, ...] = ()
+
+
+class DescribeActivitiesResponse(Wire, frozen=True):
+    """In the order of the request, without those that do not exist or would make the answer too large."""
+
+    activity_descriptions: tuple[DescribedActivity, ...]
+
+
+@query()
+async def describe_activities(reading: Reading, request: DescribeActivitiesRequest) -> DescribeActivitiesResponse:
+    """What activities ask, in words; transactions are read strictly."""
+    described: list[DescribedActivity] = []
+    size = 0
+    for activity_id in dict.fromkeys(request.activity_ids):
+        activity = await reading.store.activity(reading.organization.id, activity_id)
+        if activity is None:
+            continue
+        size += recorded_bytes(activity)
+        if described and size > DESCRIBED_BYTES_MAX:
+            break
+        described.append(await _described(reading, activity))
+        await asyncio.sleep(0)  # reading transactions takes time: other requests run in between
+    return DescribeActivitiesResponse(activity_descriptions=tuple(described))
+
+
+async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
+    seen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await shown(reading, activity)))
+    names = Names(
+        of_ids=_names(reading.organization, mentioned_ids(intent_of(seen))),
+        policies=_policies(reading.organization, seen),
+        interfaces=await _interfaces(reading, seen),
+    )
+    description = await asyncio.to_thread(describe_activity, seen, names)
+    return replace(_on_the_wire(activity.id, description), missing_approvals=await _missing(reading, activity))
+
+
+async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
+    if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
+        return ()
+    open_activities = reading.open_activities
+    case = await open_activities.case_of(open_activities.now(activity), reading.organization)
+    return missing_approvals(case, reading.organization, open_activities.environment.rules.authorization)
+
+
+def _on_the_wire(activity_id: str, description: ActivityDescription) -> DescribedActivity:
+    return DescribedActivity(
+        activity_id=activity_id,
+        headline=_cut(description.headline),
+        what=_cut(description.what),
+        recipient=description.recipient,
+        amount=description.amount,
+        facts=tuple(DescribedFact(label=_cut(fact.label), text=_cut(fact.text)) for fact in description.facts),
+        cautions=tuple(map(_cut, description.cautions)),
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:FACT_CHARACTERS_MAX]}…"
+
+
+def _names(organization: Organization, ids: set[str]) -> dict[str, str]:
+    """The names of the records that the organization has of these."""
+    named: dict[str, str] = {}
+    for id_ in ids:
+        if (user := organization.users.get(id_)) is not None:
+            named[id_] = user.user_name
+        elif (tag := organization.tags.get(id_)) is not None:
+            named[id_] = tag.tag_name
+        elif (policy := organization.policies.get(id_)) is not None:
+            named[id_] = policy.policy_name
+        elif (wallet := organization.wallets.get(id_)) is not None:
+            named[id_] = wallet.wallet_name
+        elif (private_key := organization.private_keys.get(id_)) is not None:
+            named[id_] = private_key.private_key_name
+    return named
+
+
+def _policies(organization: Organization, activity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The policies that the activity names, as the API shows them."""
+    return {
+        id_: msgspec.to_builtins(policy)
+        for id_ in mentioned_ids(intent_of(activity))
+        if (policy := organization.policies.get(id_)) is not None
+    }
+
+
+async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[str, ContractInterface]:
+    """The interfaces on record of the contracts that the activity's transaction calls."""
+    try:
+        view = await asyncio.to_thread(transaction_of, activity)
+    except ServiceError:
+        return {}  # its description says why it cannot be read
+    if view is None:
+        return {}
+    environment = reading.open_activities.environment
+    source = ContextSource(
+        reading.organization,
+        reading.caller.user.user_id,
+        reading.store,
+        environment.rules.transactions,
+        environment.signing_cache,
+    )
+    return await interfaces_of(source, TransactionType(intent_of(activity)["type"]), view.contracts)

@@ -1,0 +1,142 @@
+"""Checking a policy before it is saved, and what its expressions may name: queries of ours, for editors.
+
+Not here: the checks (`policies.expression`), the warnings (`policies.linting`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, assert_never
+
+from msgspec import Meta
+
+from keystead.api.enums import Effect
+from keystead.api.parameters import QueryRequest
+from keystead.api.records import Policy, Timestamp, Wire
+from keystead.operations.declare import Reading, query
+from keystead.operations.policy_warnings import PolicyWarningRecord, warnings_of
+from keystead.policies.expression import Expression
+from keystead.policies.namespaces import KEYWORDS
+from keystead.policies.policy import sources_of
+from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+
+Text = Annotated[str, Meta(max_length=10_000)]
+
+_UNSAVED: Final = "not saved"
+"""The id of a policy that is not saved."""
+
+
+class CheckPolicyRequest(QueryRequest, frozen=True):
+    """A policy as `create_policy` takes it; a clause that is absent or empty is true."""
+
+    effect: Effect
+    condition: Text = ""
+    consensus: Text = ""
+    time: Text = ""
+
+
+class ExpressionProblem(Wire, frozen=True):
+    """Why a clause is refused. `line` and `column` count from 1, columns in characters."""
+
+    clause: str
+    message: str
+    line: int
+    column: int
+
+
+class CheckPolicyResponse(Wire, frozen=True):
+    """`problems`: at most one of each clause; with one, the policy is refused. `warnings`: what its author may not
+    mean, as `list_policy_warnings` has them; none while there are problems."""
+
+    problems: tuple[ExpressionProblem, ...]
+    warnings: tuple[PolicyWarningRecord, ...]
+
+
+@query()
+async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
+    """Whether a policy could be saved, and what its author may not mean. Nothing is saved."""
+    policy = unsaved_policy(reading, request)
+    problems = []
+    for source in sources_of(policy).given:
+        try:
+            Expression(source)
+        except ExpressionRefused as refused:
+            line, column = refused.place
+            problems.append(
+                ExpressionProblem(clause=source.clause, message=refused.reason, line=line, column=column)
+            )
+    if problems:
+        return CheckPolicyResponse(problems=tuple(problems), warnings=())
+    rules = reading.open_activities.environment.rules
+    found = await warnings_of(reading.organization, rules, {_UNSAVED}, unsaved=policy)
+    return CheckPolicyResponse(
+        problems=(),
+        warnings=tuple(
+            PolicyWarningRecord(
+                policy_id=each.policy_id, policy_name=each.policy_name, code=each.code, message=each.message
+            )
+            for each in found
+        ),
+    )
+
+
+def unsaved_policy(reading: Reading, request: CheckPolicyRequest) -> Policy:
+    """The record that the request's policy would be."""
+    now = Timestamp.from_ms(reading.now_ms)
+    return Policy(
+        policy_id=_UNSAVED,
+        policy_name="this policy",
+        effect=request.effect,
+        created_at=now,
+        updated_at=now,
+        notes="",
+        consensus=request.consensus,
+        condition=request.condition,
+        time=request.time or None,
+    )
+
+
+class ListPolicyKeywordsRequest(QueryRequest, frozen=True):
+    pass
+
+
+class PolicyKeyword(Wire, frozen=True):
+    """`path`: as an expression writes it, such as `eth.tx.to`; `[]` after a list stands for one of its items, after
+    a map for one of its values. `type`: in words."""
+
+    clause: str
+    path: str
+    type: str
+
+
+class ListPolicyKeywordsResponse(Wire, frozen=True):
+    policy_keywords: tuple[PolicyKeyword, ...]
+
+
+@query(of_version=True)
+def list_policy_keywords(_: Reading, __: ListPolicyKeywordsRequest) -> ListPolicyKeywordsResponse:
+    """Everything that expressions of policies may name, with its type."""
+    return ListPolicyKeywordsResponse(
+        policy_keywords=tuple(
+            keyword
+            for clause, keywords in KEYWORDS.items()
+            for name, kind in keywords.items()
+            for keyword in _paths(clause, name, kind)
+        )
+    )
+
+
+def _paths(clause: str, path: str, kind: Type) -> list[PolicyKeyword]:
+    match kind:
+        case Scalar():
+            return [PolicyKeyword(clause=clause, path=path, type=kind.value)]
+        case ListOf(item=item):
+            inner = _paths(clause, f"{path}[]", item)
+            return [PolicyKeyword(clause=clause, path=path, type="a list"), *inner]
+        case MapOf(value=value):
+            inner = _paths(clause, f"{path}[]", value)
+            return [PolicyKeyword(clause=clause, path=path, type="a map"), *inner]
+        case StructOf(fields=fields):
+            return [each for name, field in fields.items() for each in _paths(clause, f"{path}.{name}", field)]
+        case unknown:
+            assert_never(unknown)

@@ -1,0 +1,112 @@
+"""The file of `keystead dev --fixtures`: organizations and what belongs to them, as TOML or JSON.
+
+Here: its form. Members have the names and the rules of the API's parameters, except where this says otherwise. Not
+here: making what it says (`fixture_loading`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.decoding import Label
+from keystead.api.enums import AddressFormat, Curve
+from keystead.api.parameters import WalletAccountParams
+from keystead.api.validation_text import in_json_words
+from keystead.operations.policies import CreatePolicyIntentV3
+from keystead.operations.smart_contract_interfaces import CreateSmartContractInterfaceIntent
+from keystead.server.development.control import Change
+
+BYTES_MAX = 10_000_000
+
+PrivateKeyHex = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+class FixtureError(Exception):
+    """The file cannot be used; the message says where and why, in one line."""
+
+
+class FixtureApiKey(Change, frozen=True):
+    """A P-256 key of a user. With neither half, both are derived from the names around it; with `private_key`, the
+    public half is. Of a key with `public_key` alone the server never knows the other half."""
+
+    api_key_name: Label = "Key"
+    public_key: str | None = None
+    private_key: PrivateKeyHex | None = None
+
+
+class FixtureUser(Change, frozen=True):
+    user_name: Label
+    user_email: str | None = None
+    user_phone_number: str | None = None
+    api_keys: Annotated[tuple[FixtureApiKey, ...], Meta(min_length=1)] = (FixtureApiKey(),)
+
+
+class FixtureTag(Change, frozen=True):
+    """`users`: names of users."""
+
+    user_tag_name: Label
+    users: tuple[str, ...] = ()
+
+
+class FixtureWallet(Change, frozen=True):
+    """Without a mnemonic, one is derived from the names around it."""
+
+    wallet_name: Label
+    mnemonic: str | None = None
+    accounts: tuple[WalletAccountParams, ...] = ()
+
+
+class FixturePrivateKey(Change, frozen=True):
+    """`private_key`: its 32 bytes; derived from the names around it where it is missing."""
+
+    private_key_name: Label
+    curve: Curve
+    address_formats: tuple[AddressFormat, ...] = ()
+    private_key: PrivateKeyHex | None = None
+
+
+class FixtureOrganization(Change, frozen=True):
+    """`root_users`: names; the first user where none is given. The first user makes everything else, so one of its
+    API keys has a private half. Conditions and consensus of policies may name {user:NAME} and {tag:NAME}, which
+    stand for their ids. Sub-organizations have none of their own."""
+
+    organization_name: Label
+    users: Annotated[tuple[FixtureUser, ...], Meta(min_length=1, max_length=1000)]
+    root_users: tuple[str, ...] = ()
+    threshold: Annotated[int, Meta(ge=1)] = 1
+    user_tags: tuple[FixtureTag, ...] = ()
+    wallets: tuple[FixtureWallet, ...] = ()
+    private_keys: tuple[FixturePrivateKey, ...] = ()
+    policies: tuple[CreatePolicyIntentV3, ...] = ()
+    smart_contract_interfaces: tuple[CreateSmartContractInterfaceIntent, ...] = ()
+    sub_organizations: tuple[FixtureOrganization, ...] = ()
+
+
+class Fixtures(Change, frozen=True):
+    organizations: tuple[FixtureOrganization, ...]
+
+
+def read_fixtures(path: Path) -> Fixtures:
+    """The fixtures in a file that ends in .toml or .json. Raises FixtureError."""
+    try:
+        content = path.read_bytes()
+    except OSError as refused:
+        raise FixtureError(f"{path}: {refused.strerror}") from None
+    if len(content) > BYTES_MAX:
+        raise FixtureError(f"{path}: longer than {BYTES_MAX} bytes")
+    if path.suffix not in (".toml", ".json"):
+        raise FixtureError(f"{path}: expected a name that ends in .toml or .json")
+    try:
+        if path.suffix == ".toml":
+            return msgspec.toml.decode(content, type=Fixtures)
+        return msgspec.json.decode(content, type=Fixtures)
+    except msgspec.ValidationError as refused:
+        what, _, where = str(refused).partition(" - at `$.")
+        place = f" (at {where.rstrip('`')})" if where else ""
+        raise FixtureError(f"{path}: {in_json_words(what)}{place}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+        raise FixtureError(f"{path}: {refused}") from None

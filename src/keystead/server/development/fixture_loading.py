@@ -1,0 +1,320 @@
+"""Making the organizations of a fixture file, with the same identifiers and keys on every machine.
+
+An organization, its first user and its wallets of given mnemonics are written directly. That user submits the rest
+as a client would: the rules of the API hold, and the activities are on record. Each record takes its identifiers
+and keys from its name and the names above it, so that a new record in the file changes no other. Not here: the form
+of the file (`fixture_file`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.enums import ApiKeyCurve
+from keystead.api.errors import ServiceError
+from keystead.api.records import Timestamp
+from keystead.api.rendering import encode
+from keystead.operations import CATALOGUE
+from keystead.operations.policies import CreatePolicyIntentV3
+from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.ports import AccountRequest
+from keystead.pipeline.requests import read_submission
+from keystead.server.authentication import API_KEY_STAMP, prove, submitter
+from keystead.server.development.fixture_file import (
+    FixtureApiKey,
+    FixtureError,
+    FixtureOrganization,
+    FixturePrivateKey,
+    Fixtures,
+    FixtureTag,
+    FixtureUser,
+    FixtureWallet,
+)
+from keystead.server.development.seeding import KeySource, seeded_source
+from keystead.server.new_organization import NewWallet, OrganizationParams, new_organization
+from keystead.server.service import Service
+from keystead.signer.local import LocalSigner
+from keystead.stamps.signing import ApiKeyStamper, api_key_of, generate_api_key
+
+_REFERENCE = re.compile(r"\{(user|tag):([^{}]*)\}")
+
+
+class LoadedKey(msgspec.Struct, frozen=True):
+    """An API key of a fixture. `private_key` "" where the file has the public half alone; it is not in the repr."""
+
+    organization_name: str
+    organization_id: str
+    user_name: str
+    user_id: str
+    public_key: str
+    private_key: str
+
+    def __repr__(self) -> str:
+        return f"LoadedKey(organization_id={self.organization_id!r}, public_key={self.public_key!r})"
+
+
+class FixtureLoader:
+    """`take_from` says where the server takes identifiers and keys from until it is called again."""
+
+    def __init__(self, service: Service, take_from: Callable[[KeySource], None]) -> None:
+        assert isinstance(service.signer, LocalSigner)
+        self._service = service
+        self._signer = service.signer
+        self._take_from = take_from
+
+    async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
+        """The keys of all users. An organization that is there already is left as it is. Raises FixtureError."""
+        keys: list[LoadedKey] = []
+        for fixture in fixtures.organizations:
+            keys += await self._organization(fixture, (), None)
+        return keys
+
+    async def _organization(
+        self, fixture: FixtureOrganization, above: tuple[str, ...], parent_id: str | None
+    ) -> list[LoadedKey]:
+        path = (*above, fixture.organization_name)
+        if fixture.sub_organizations and parent_id is not None:
+            raise FixtureError(f"{' / '.join(path)}: a sub-organization has no sub-organizations")
+        source = _source(*path)
+        organization_id = source.new_id()
+        keys = [_keys(organization_id, path, user.user_name, user.api_keys) for user in fixture.users]
+        root = next((key for key in keys[0] if key.private_key), None)
+        if root is None:
+            raise FixtureError(f"{' / '.join(path)}: the first user needs an API key with a private half")
+        if await self._service.store.organization(organization_id) is None:
+            await self._made(fixture, path, parent_id, root, keys)
+        organization = await self._service.store.organization(organization_id)
+        assert organization is not None
+        ids = {user.user_name: user.user_id for user in organization.users.values()}
+        loaded = [replace(key, user_id=ids.get(key.user_name, "")) for of_user in keys for key in of_user]
+        for below in fixture.sub_organizations:
+            loaded += await self._organization(below, path, organization_id)
+        return loaded
+
+    async def _made(
+        self,
+        fixture: FixtureOrganization,
+        path: tuple[str, ...],
+        parent_id: str | None,
+        root: LoadedKey,
+        keys: Sequence[Sequence[LoadedKey]],
+    ) -> None:
+        source = _source(*path, "root user")
+        self._take_from(source)
+        first = fixture.users[0]
+        params = OrganizationParams(
+            organization_id=root.organization_id,
+            organization_name=fixture.organization_name,
+            user_id=root.user_id,
+            user_name=first.user_name,
+            user_email=first.user_email,
+            api_key_name=first.api_keys[keys[0].index(root)].api_key_name,
+            api_public_key=root.public_key,
+            parent_id=parent_id,
+        )
+        now = Timestamp.from_ms(self._service.clock.now_ms())
+        try:
+            made = await new_organization(
+                self._signer,
+                params,
+                now,
+                source.new_id,
+                wallets=[_wallet(one) for one in fixture.wallets if one.mnemonic],
+            )
+        except ServiceError as refused:
+            raise FixtureError(f"{' / '.join(path)}: {refused.message}") from None
+        await self._service.store.add_organization(made.organization, made.attachments, made.lookups)
+        rest = _Rest(_Submitter(self._service, self._take_from, root, path), root, path)
+        await rest.make(fixture, keys)
+
+
+class _Rest:
+    """What the root user of an organization submits. `ids`: of users and tags, by kind and name."""
+
+    def __init__(self, submitter: _Submitter, root: LoadedKey, path: tuple[str, ...]) -> None:
+        self._submit = submitter.submit
+        self._root = root
+        self._path = path
+        self._ids = {("user", root.user_name): root.user_id}
+
+    async def make(self, fixture: FixtureOrganization, keys: Sequence[Sequence[LoadedKey]]) -> None:
+        """Raises FixtureError."""
+        await self._root_user(fixture.users[0], keys[0])
+        for user, of_user in zip(fixture.users[1:], keys[1:], strict=True):
+            await self._user(user, of_user)
+        for tag in fixture.user_tags:
+            await self._tag(tag)
+        for wallet in fixture.wallets:
+            if wallet.mnemonic is None:
+                parameters = {"walletName": wallet.wallet_name, "accounts": json.loads(encode(wallet.accounts))}
+                await self._submit("create_wallet", ("wallet", wallet.wallet_name), parameters)
+        for private_key in fixture.private_keys:
+            await self._private_key(private_key)
+        for interface in fixture.smart_contract_interfaces:
+            where = ("interface", interface.label, interface.smart_contract_address)
+            await self._submit("create_smart_contract_interface", where, json.loads(encode(interface)))
+        for policy in fixture.policies:
+            await self._policy(policy)
+        await self._root_quorum(fixture)
+
+    async def _root_user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
+        """What it has beside its first key."""
+        others = [_api_key(*one) for one in zip(user.api_keys, keys, strict=True) if one[1] is not self._root]
+        if others:
+            parameters: dict[str, Any] = {"userId": self._root.user_id, "apiKeys": others}
+            await self._submit("create_api_keys", ("user", user.user_name, "keys"), parameters)
+        if user.user_phone_number:
+            parameters = {"userId": self._root.user_id, "userPhoneNumber": user.user_phone_number}
+            await self._submit("update_user_phone_number", ("user", user.user_name, "phone number"), parameters)
+
+    async def _user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
+        parameters: dict[str, Any] = {
+            "userName": user.user_name,
+            "apiKeys": [_api_key(*one) for one in zip(user.api_keys, keys, strict=True)],
+            "authenticators": [],
+            "oauthProviders": [],
+            "userTags": [],
+        }
+        if user.user_email is not None:
+            parameters["userEmail"] = user.user_email
+        if user.user_phone_number is not None:
+            parameters["userPhoneNumber"] = user.user_phone_number
+        made = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
+        self._ids["user", user.user_name] = made["userIds"][0]
+
+    async def _tag(self, tag: FixtureTag) -> None:
+        members = [self._named("user", name) for name in tag.users]
+        parameters = {"userTagName": tag.user_tag_name, "userIds": members}
+        made = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
+        self._ids["tag", tag.user_tag_name] = made["userTagId"]
+
+    async def _private_key(self, key: FixturePrivateKey) -> None:
+        parameters = {
+            "privateKeyName": key.private_key_name,
+            "curve": key.curve,
+            "addressFormats": key.address_formats,
+            "privateKeyTags": [],
+        }
+        secret = bytes.fromhex(key.private_key) if key.private_key else b""
+        where = ("private key", key.private_key_name)
+        await self._submit("create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret)
+
+    async def _policy(self, policy: CreatePolicyIntentV3) -> None:
+        parameters = json.loads(encode(policy))
+        for member in {"condition", "consensus"} & parameters.keys():
+            parameters[member] = _REFERENCE.sub(lambda it: self._named(it[1], it[2]), parameters[member])
+        await self._submit("create_policy", ("policy", policy.policy_name), parameters)
+
+    async def _root_quorum(self, fixture: FixtureOrganization) -> None:
+        quorum = [self._named("user", name) for name in fixture.root_users or (self._root.user_name,)]
+        if quorum != [self._root.user_id] or fixture.threshold != 1:
+            parameters = {"threshold": fixture.threshold, "userIds": quorum}
+            await self._submit("update_root_quorum", ("root quorum",), parameters)
+
+    def _named(self, kind: str, name: str) -> str:
+        found = self._ids.get((kind, name))
+        if found is None:
+            raise FixtureError(f"{' / '.join(self._path)}: there is no {kind} {name!r}")
+        return found
+
+
+class _Submitter:
+    """Submits as the root user of one organization."""
+
+    def __init__(
+        self, service: Service, take_from: Callable[[KeySource], None], root: LoadedKey, path: tuple[str, ...]
+    ) -> None:
+        self._service = service
+        self._take_from = take_from
+        self._root = root
+        self._path = path
+
+    async def submit(
+        self, name: str, where: tuple[str, ...], parameters: Mapping[str, Any], *, next_entropy: bytes = b""
+    ) -> dict[str, Any]:
+        """The result of a submission. `next_entropy`: the random bytes that it makes its first secret of.
+
+        Raises FixtureError.
+        """
+        service, root = self._service, self._root
+        operation = CATALOGUE.at(f"/public/v1/submit/{name}")
+        assert isinstance(operation, ActivityOperation)
+        self._take_from(_source(*self._path, *where, next_entropy=next_entropy))
+        now_ms = service.clock.now_ms()
+        body = json.dumps(
+            {
+                "type": operation.activity_types[0],
+                "timestampMs": str(now_ms),
+                "organizationId": root.organization_id,
+                "parameters": parameters,
+            }
+        ).encode()
+        _, stamp = ApiKeyStamper(root.public_key, root.private_key).stamp(body)
+        try:
+            proven = await prove({API_KEY_STAMP: stamp.encode()}, body, operation, service.verifiers)
+            submission = read_submission(operation, body)
+            organization, caller = await submitter(service.store, submission, proven, now_ms)
+            submission = replace(submission, organization_id=organization.id)
+            activity = await service.lifecycle.submit(submission, caller, organization)
+        except ServiceError as refused:
+            raise FixtureError(f"{' / '.join((*self._path, *where))}: {refused.message}") from None
+        (result,) = activity.result.values()
+        made: dict[str, Any] = json.loads(bytes(result))
+        return made
+
+
+def _source(*path: str, next_entropy: bytes = b"") -> KeySource:
+    """What a record takes its identifiers and keys from. `next_entropy` comes first."""
+    source = seeded_source("keystead fixture " + json.dumps(path))
+    if not next_entropy:
+        return source
+    given = [next_entropy]
+
+    def entropy(size: int) -> bytes:
+        return given.pop() if given and size == len(next_entropy) else source.entropy(size)
+
+    return KeySource(entropy, source.new_id, source.api_key, None)
+
+
+def _keys(
+    organization_id: str, path: tuple[str, ...], user_name: str, api_keys: Sequence[FixtureApiKey]
+) -> list[LoadedKey]:
+    user_id = _source(*path, "user", user_name).new_id()
+    found = []
+    for one in api_keys:
+        if one.private_key is not None:
+            pair = api_key_of(one.private_key)
+            halves = pair.public_key, pair.private_key
+        elif one.public_key is not None:
+            halves = one.public_key, ""
+        else:
+            seed = json.dumps(["keystead fixture key", *path, user_name, one.api_key_name])
+            pair = generate_api_key(seed=seed.encode())
+            halves = pair.public_key, pair.private_key
+        found.append(LoadedKey(path[-1], organization_id, user_name, user_id, *halves))
+    return found
+
+
+def _api_key(fixture: FixtureApiKey, key: LoadedKey) -> dict[str, str]:
+    return {"apiKeyName": fixture.api_key_name, "publicKey": key.public_key, "curveType": ApiKeyCurve.P256}
+
+
+def _wallet(fixture: FixtureWallet) -> NewWallet:
+    requests = [
+        AccountRequest(
+            curve=one.curve, path_format=one.path_format, path=one.path, address_format=one.address_format
+        )
+        for one in fixture.accounts
+    ]
+    return NewWallet(
+        name=fixture.wallet_name,
+        mnemonic=fixture.mnemonic or "",
+        accounts=tuple(requests),
+        account_names=tuple(one.name for one in fixture.accounts),
+    )

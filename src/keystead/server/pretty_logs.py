@@ -1,0 +1,60 @@
+"""Logs for people: one short line for each request and event. Not here: what is logged, JSON lines (`logs`)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from keystead.server.logs import JsonFormatter, RequestLine, json_line
+from keystead.server.settings import LogFormat
+
+_RED, _YELLOW, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[2m", "\033[0m"
+
+
+class PrettyFormatter(logging.Formatter):
+    """Time, level, event; a traceback below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{_clock(record.created)}  {record.levelname.lower()}: {_printable(record.getMessage())}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def pretty_line(line: RequestLine, *, in_colour: bool = False) -> bytes:
+    """As in `14:03:22  200    3 ms  submit/create_wallet  activity 0199…`; of a refusal, the reason."""
+    path = _printable(line.path.removeprefix("/public/v1/"))
+    status = str(line.status)
+    if in_colour:
+        colour = _GREEN if line.status < 400 else _YELLOW if line.status < 500 else _RED
+        status = f"{colour}{status}{_PLAIN}"
+    method = "" if line.method == "POST" else f"{_printable(line.method)} "
+    said = line.error or (f"activity {line.activity_id}" if line.activity_id else "")
+    said = _printable(said)
+    if in_colour and not line.error:
+        said = f"{_DIM}{said}{_PLAIN}"
+    text = f"{_clock(time.time())}  {status}  {line.ms:5.0f} ms  {method}{path}"
+    return f"{text}  {said}\n".encode() if said else f"{text}\n".encode()
+
+
+def line_writer(log_format: LogFormat) -> Callable[[RequestLine], bytes]:
+    """What makes the line of a request in this form; in colours on a terminal, unless NO_COLOR is set."""
+    if log_format == "json":
+        return json_line
+    in_colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    return lambda line: pretty_line(line, in_colour=in_colour)
+
+
+def formatter(log_format: LogFormat) -> logging.Formatter:
+    """What makes the line of any other event."""
+    return JsonFormatter() if log_format == "json" else PrettyFormatter()
+
+
+def _clock(epoch_s: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(epoch_s))
+
+
+def _printable(text: str) -> str:
+    """A caller's text cannot write on the terminal what it wants: control characters are escaped."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

@@ -1,0 +1,96 @@
+// The development screen, an approval from nothing in a few clicks, and the pictures of what happened.
+import assert from "node:assert/strict";
+import { inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+
+const { KEYSTEAD_BASE_URL, KEYSTEAD_USER_ID } = process.env;
+const MARKUP = `<img src=x onerror="window.ran=1">`;
+
+const clock = async () => (await fetch(`${KEYSTEAD_BASE_URL}/dev/v1/clock`)).json();
+
+const cases = {
+  async a_payment_that_waits_is_approved_with_a_passkey(page) {
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await open(page, "#/activities");
+    await open(page, "#/development/server");
+    await inspect(page);
+    await press(page, "Make an activity that waits");
+    await shows(page, "0.05 ETH");
+    await shows(page, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8");
+    await shows(page, "a local chain (chain 31337)");
+    await inspect(page);
+    await press(page, "Approve with a passkey");
+    await shows(page, "Approved: now completed.");
+    await shows(page, "Signed transaction");
+  },
+
+  async requests_come_in_with_their_reason(page) {
+    await logIn(page);
+    await open(page, "#/development");
+    await rootClient().getWallet({ walletId: "0190f1b6-0000-7000-8000-000000000001" }).catch(() => undefined);
+    await fetch(`${KEYSTEAD_BASE_URL}/public/v1/query/whoami`, { method: "POST", body: JSON.stringify({ organizationId: MARKUP }) });
+    await shows(page, "without a stamp");
+    await press(page, "Hide this browser's", "label");
+    await shows(page, "unable to find wallet");
+    await press(page, "Get wallet");
+    await shows(page, "SIGNATURE_SCHEME_TK_API_P256");
+    await inspect(page);
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+  },
+
+  async messages_are_kept(page) {
+    await rootClient().updateUserEmail({ userId: KEYSTEAD_USER_ID, userEmail: "somebody@example.org" });
+    await rootClient().initOtp({ contact: "somebody@example.org", otpType: "OTP_TYPE_EMAIL", appName: MARKUP, otpLength: 6, alphanumeric: false });
+    await logIn(page);
+    await open(page, "#/development/messages");
+    await shows(page, "somebody@example.org");
+    await press(page, "Text");
+    await inspect(page);
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+  },
+
+  async the_clock_moves_and_snapshots_go_back(page) {
+    await logIn(page);
+    await open(page, "#/development/server");
+    await press(page, "+ 1 day");
+    await shows(page, "The clock is 1 day further.");
+    const { nowMs, systemMs } = await clock();
+    assert.equal(Math.round((nowMs - systemMs) / 86_400_000), 1);
+    await press(page, "Freeze");
+    await shows(page, "Frozen");
+    await press(page, "Back to the machine's time");
+    await shows(page, "The clock has the machine's time.");
+    await page.type("#snapshot", MARKUP);
+    await press(page, "Take it");
+    await shows(page, "The snapshot is taken.");
+    await rootClient().createUserTag({ userTagName: "after the snapshot", userIds: [] });
+    await inspect(page);
+    await page.evaluate((name) => [...document.querySelectorAll("li")].find((each) => each.textContent.includes(name)).querySelector("button").click(), MARKUP);
+    await shows(page, "Everything stored is as it was then.");
+    assert.deepEqual((await rootClient().listUserTags({})).userTags.filter(({ tagName }) => tagName === "after the snapshot"), []);
+  },
+
+  async what_happened_is_drawn_with_its_numbers(page) {
+    await logIn(page);
+    await open(page, "#/overview");
+    await shows(page, "Activities over time");
+    await page.waitForSelector("svg.plot rect.bar");
+    await press(page, "As a table");
+    await inspect(page);
+  },
+
+  async reset_leads_to_the_beginning(page) {
+    await logIn(page);
+    await open(page, "#/development/server");
+    await press(page, "Reset everything");
+    await shows(page, "Everything is as it was at the start.");
+    await open(page, "#/overview");
+    await settled(page);
+    await shows(page, "Nothing has happened yet");
+    await inspect(page);
+  },
+};
+
+await run(cases);

@@ -1,0 +1,56 @@
+// The forms that are made from the operation catalogue.
+import assert from "node:assert/strict";
+import { fill, inspect, logIn, open, press, run, settled, shows } from "./pages.mjs";
+
+const cases = {
+  async a_form_of_the_catalogue_creates_changes_and_deletes(page) {
+    await logIn(page);
+    await open(page, "#/wallets");
+    await press(page, "New wallet");
+    await fill(page, "Wallet name", "Made by a form");
+    await press(page, "Solana");
+    await inspect(page);
+    await press(page, "Create wallet", "button");
+    await shows(page, "Result");
+    await open(page, "#/wallets");
+    await press(page, "Made by a form");
+    await shows(page, "m/44'/501'/0'/0'");
+    await press(page, "Rename");
+    await fill(page, "Wallet name", "Renamed");
+    await press(page, "Update wallet", "button");
+    await shows(page, "Completed");
+    await open(page, "#/wallets");
+    await press(page, "Renamed");
+    await press(page, "Delete");
+    await settled(page);
+    await press(page, "Delete wallets", "button");
+    await shows(page, "has not been exported");
+    await page.select("select", "true");
+    await press(page, "Delete wallets", "button");
+    await shows(page, "Completed");
+  },
+
+  async every_operation_has_a_form(page) {
+    await logIn(page);
+    await open(page, "#/actions");
+    const addresses = await page.$$eval(".subjects a", (links) => links.map((link) => link.getAttribute("href")));
+    assert.ok(addresses.length > 60, String(addresses.length));
+    for (const address of addresses) {
+      await open(page, address);
+      await page.waitForSelector("form.form button.primary");
+      const name = address.split("/").at(-1);
+      if (["create_users", "create_policies", "create_sub_organization", "sign_transaction"].includes(name)) await inspect(page);
+    }
+  },
+
+  async a_refusal_is_shown_in_the_form_and_nothing_typed_is_lost(page) {
+    await logIn(page);
+    await open(page, "#/actions/create_wallet");
+    await fill(page, "Wallet name", "Development");
+    await press(page, "Create wallet", "button");
+    await shows(page, "must be unique");
+    assert.equal(await page.$eval("form input", (node) => node.value), "Development");
+  },
+};
+
+await run(cases);

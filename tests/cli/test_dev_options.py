@@ -1,0 +1,116 @@
+"""`keystead dev`: in memory, with credentials in a file, seeded, with a log for people."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from keystead import Client
+from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.cli.memory_folder import memory_folder
+from keystead.client.errors import NotFound
+from keystead.client.shapes import WalletAccountParams
+from tests.support.dev_servers import Started, dev
+from tests.support.terminal import Terminal
+
+ACCOUNT = WalletAccountParams(
+    curve=Curve.SECP256K1,
+    path_format=PathFormat.BIP32,
+    path="m/44'/60'/0'/0/0",
+    address_format=AddressFormat.ETHEREUM,
+)
+
+
+def made_addresses(started: Started) -> list[str]:
+    """The identifiers and addresses of two wallets that are made now."""
+    with Client.from_credentials(started.credentials) as client:
+        made = [client.create_wallet(wallet_name=name, accounts=[ACCOUNT]) for name in ("one", "two")]
+        return [text for one in made for text in (one.wallet_id, one.activity.id, *one.addresses)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nothing_is_left_of_what_was_in_memory(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory") as started:
+        descriptors = Path(f"/proc/{started.process.pid}/fd").iterdir()
+        (lock,) = [Path(target) for target in map(os.readlink, descriptors) if target.endswith("/lock")]
+        assert (lock.parent / "keystead.db").exists()
+        assert started.credentials.stat().st_mode & 0o77 == 0
+        made_addresses(started)
+        assert started.stop() == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    assert not lock.parent.exists()
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_the_folder_of_a_killed_server_is_removed_by_the_next(is_running: bool) -> None:
+    with memory_folder() as mine:
+        lock = os.open(mine / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        if is_running:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        with memory_folder():
+            assert mine.exists() == is_running
+        os.close(lock)
+
+
+def test_a_seed_makes_later_wallets_the_same(tmp_path: Path) -> None:
+    """From run to run in memory; in a folder no start repeats what an earlier one made."""
+    made = []
+    for number, options in enumerate([["--memory"], ["--memory"], ["--data", "data"]]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with dev(folder, "--seed", "one text", *options) as started:
+            made.append(made_addresses(started))
+    assert made[0] == made[1] == made[2]
+    with (
+        dev(folder, "--seed", "one text", "--data", "data") as started,
+        Client.from_credentials(started.credentials) as client,
+    ):
+        again = [client.create_wallet(wallet_name=name, accounts=[ACCOUNT]) for name in ("three", "four")]
+        assert set(made[2]).isdisjoint([text for one in again for text in (one.wallet_id, *one.addresses)])
+        assert len(client.list_wallets().wallets) == 5
+        ids = [activity.id for activity in client.list_activities().activities]
+        assert ids == sorted(ids, reverse=True)
+    with dev(tmp_path, "--seed", "another text", "--memory") as started:
+        assert set(made_addresses(started)).isdisjoint(made[0])
+
+
+def test_a_log_for_people(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory", "--log", "pretty") as started:
+        with Client.from_credentials(started.credentials) as client:
+            made = client.create_user_tag(user_tag_name="Operators", user_ids=[])
+            with pytest.raises(NotFound):
+                client.get_wallet(wallet_id="00000000-0000-7000-8000-000000000000")
+        base_url = re.search(r"^Keystead (\S+)$", started.log.read_text(), re.MULTILINE)
+        assert base_url is not None
+        httpx.get(f"{base_url[1]}/%1b", trust_env=False)
+        started.stop()
+        lines = [line for line in started.log.read_text().splitlines() if re.match(r"\d\d:\d\d:\d\d  \d", line)]
+    times = r"\d\d:\d\d:\d\d  {}  +\d+ ms  {}"
+    assert re.fullmatch(times.format(200, f"submit/create_user_tag  activity {made.activity.id}"), lines[0])
+    assert re.match(times.format(404, "query/get_wallet  unable to find wallet"), lines[1])
+    assert re.match(times.format(404, "GET /%1b  no such path"), lines[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--memory", "--data", "x"], "--memory and --data: give one of them"),
+        (["--memory", "--credentials", "there"], "there is such a file already"),
+        (["--host", "192.0.2.1"], "add --allow-remote"),
+    ],
+)
+def test_what_is_refused(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").write_text("mine")
+    printed = terminal.run("dev", *options)
+    assert printed.code == 1
+    assert why in printed.err
+    assert (tmp_path / "there").read_text() == "mine"

@@ -1,0 +1,102 @@
+"""The npm package `keystead`: packed, installed into an empty project, and used there by node:test."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keystead.client import dev_controls
+
+PACKAGE = Path(__file__).parents[2] / "packages" / "js"
+HERE = Path(__file__).parent
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")},
+    "KEYSTEAD_COMMAND": json.dumps([sys.executable, "-m", "keystead"]),
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+}
+
+
+def run(folder: Path, program: str, *arguments: str, **environment: str) -> str:
+    found = shutil.which(program, path=ENVIRONMENT["PATH"])
+    assert found is not None, f"there is no {program}: `make test` installs one"
+    done = subprocess.run(
+        [found, *arguments],
+        cwd=folder,
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty project with the packed package installed, and nothing else."""
+    folder = tmp_path_factory.mktemp("project")
+    (packed,) = json.loads(run(PACKAGE, "npm", "pack", "--json", "--pack-destination", str(folder)))
+    (folder / "package.json").write_text('{"type": "module"}')
+    run(folder, "npm", "install", "--offline", "--no-audit", "--no-fund", str(folder / packed["filename"]))
+    files = {file["path"] for file in packed["files"]}
+    assert {"src/index.js", "src/index.d.ts", "README.md", "LICENSE", "package.json"} <= files
+    assert not [path for path in files if "test" in path]
+    return folder
+
+
+@pytest.mark.parametrize("name", ["controls", "starting"])
+def test_in_an_empty_project(project: Path, name: str) -> None:
+    shutil.copy(HERE / f"{name}.test.mjs", project)
+    run(project, "node", "--test", f"{name}.test.mjs")
+
+
+def test_the_example_of_its_page(project: Path) -> None:
+    (example,) = re.findall(r"^```js\n(.*?)^```", (PACKAGE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (project / "example.test.mjs").write_text(example)
+    run(project, "node", "--test", "example.test.mjs")
+
+
+def test_the_server_ends_with_the_process_that_started_it(project: Path) -> None:
+    script = "import { start } from 'keystead'; const s = await start(); console.log(s.baseUrl); process.exit(0);"
+    base_url = run(project, "node", "--input-type=module", "--eval", script).strip()
+    asked = f"connect('{base_url}').clock.now()"
+    asks = f"import {{ connect }} from 'keystead'; await {asked}.then(() => process.exit(1), () => {{}});"
+    run(project, "node", "--input-type=module", "--eval", asks)
+
+
+def test_types_and_code_have_the_same_names() -> None:
+    """The declarations are written by hand: every method is in both, and Python has each of them, too."""
+    declared = (PACKAGE / "src" / "index.d.ts").read_text()
+    written = (PACKAGE / "src" / "controls.js").read_text()
+    for name in ("Clock", "Faults", "Outbox", "DevControls"):
+        block = _block(declared, rf"(?:interface|class) {name} {{")
+        code = _block(written, rf"class {name} {{")
+        methods = set(re.findall(r"^  (\w+)\(", block, re.MULTILINE)) - {"constructor"}
+        assert methods == set(re.findall(r"^  (?:async )?(\w+)\(", code, re.MULTILINE)) - {"constructor"}
+    of_python = {name for name in vars(dev_controls.DevControls) if not name.startswith("_")}
+    snake = {re.sub(r"(?<!^)([A-Z])", lambda m: f"_{m[1].lower()}", name) for name in methods}
+    assert snake == of_python - {"get", "post", "close"}
+
+
+def test_its_version_is_the_one_of_the_python_package() -> None:
+    import tomllib
+
+    package: dict[str, Any] = json.loads((PACKAGE / "package.json").read_text())
+    project: dict[str, Any] = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    assert package["version"] == project["version"]
+    assert package["license"] == project["license"]
+    assert "dependencies" not in package
+
+
+def _block(text: str, beginning: str) -> str:
+    found = re.search(rf"{beginning}\n(.*?)^}}", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, beginning
+    return found[1]

@@ -1,0 +1,146 @@
+"""Queries of ours that the console asks: activities in words, a policy checked before it is saved, its keywords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
+from tests.support.authorization_scenario import new_sub_organization
+from tests.support.callers import Caller, answered, refusal
+from tests.support.servers import Server
+
+
+@pytest.fixture(scope="module")
+def root(sqlite_server: Server) -> Caller:
+    return new_sub_organization(sqlite_server.caller)
+
+
+def _wallet(root: Caller, name: str) -> Any:
+    account = {
+        "curve": "CURVE_SECP256K1",
+        "pathFormat": "PATH_FORMAT_BIP32",
+        "path": "m/44'/60'/0'/0/0",
+        "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
+    }
+    return root.result("create_wallet", {"walletName": name, "accounts": [account]})
+
+
+TRANSACTION = "02e40109018504a817c8008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0"
+"""Chain 1, 1 wei to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8."""
+
+
+@pytest.fixture(scope="module")
+def signed_id(root: Caller) -> str:
+    """An activity that signed TRANSACTION."""
+    address = _wallet(root, "described")["addresses"][0]
+    signed = root.submitted(
+        "sign_transaction",
+        {"signWith": address, "unsignedTransaction": TRANSACTION, "type": "TRANSACTION_TYPE_ETHEREUM"},
+    )
+    return str(signed["id"])
+
+
+def test_a_transaction_in_words(root: Caller, signed_id: str) -> None:
+    [described] = root.asked("describe_activities", activityIds=[signed_id])["activityDescriptions"]
+    assert described["activityId"] == signed_id
+    assert described["recipient"] == "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+    assert described["amount"] == "1 wei"
+    assert described["headline"].endswith("on Ethereum (chain 1)")
+    assert {"label": "chain", "text": "Ethereum (chain 1)"} in described["facts"]
+
+
+def test_ids_have_the_names_of_their_records(root: Caller) -> None:
+    wallet_id = _wallet(root, "to be renamed")["walletId"]
+    renamed = root.submitted("update_wallet", {"walletId": wallet_id, "walletName": "renamed"})
+    [described] = root.asked("describe_activities", activityIds=[renamed["id"]])["activityDescriptions"]
+    assert any(f"'renamed' ({wallet_id})" in fact["text"] for fact in described["facts"])
+
+
+def test_whose_approvals_are_missing(root: Caller) -> None:
+    asking, approving = root.new_user(), root.new_user()
+    consensus = " && ".join(f"approvers.any(user, user.id == '{each.user_id}')" for each in (asking, approving))
+    condition = "activity.kind == 'CREATE_USER_TAG'"
+    made = root.result(
+        "create_policy",
+        {"policyName": "two of us", "effect": "EFFECT_ALLOW", "condition": condition, "consensus": consensus},
+    )
+    waiting = answered(asking.submit("create_user_tag", {"userTagName": "asked for", "userIds": []}))["activity"]
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    by_policy, by_quorum = described["missingApprovals"]
+    assert (by_policy["policyId"], by_policy["userIds"]) == (made["policyId"], [approving.user_id])
+    assert (by_quorum["count"], by_quorum["userIds"]) == (1, [root.user_id])
+    approving.submitted("approve_activity", {"fingerprint": waiting["fingerprint"]})
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    assert described["missingApprovals"] == []
+
+
+def test_activities_that_are_not_there_are_left_out(root: Caller) -> None:
+    missing = "0190f1b6-0000-7000-8000-000000000001"
+    assert root.asked("describe_activities", activityIds=[missing]) == {"activityDescriptions": []}
+
+
+@pytest.mark.parametrize("count", [0, DESCRIBED_AT_ONCE + 1])
+def test_a_request_names_a_few_activities(count: int, root: Caller) -> None:
+    ids = [f"0190f1b6-0000-7000-8000-{number:012d}" for number in range(count)]
+    assert refusal(root.ask("describe_activities", activityIds=ids))[0] == 400
+
+
+CHECKED: list[tuple[dict[str, Any], list[tuple[str, int]], set[str]]] = [
+    ({"condition": "eth.tx.value < 5"}, [], set()),
+    ({"condition": "eth.tx.valu < 5"}, [("condition", 1)], set()),
+    ({"condition": "true &&\n  nothing == 1"}, [("condition", 2)], set()),
+    ({"condition": "1 ==", "consensus": "approvers.coun() > 1"}, [("consensus", 1), ("condition", 1)], set()),
+    ({"time": "time.now > 1"}, [("time", 1)], set()),
+    ({}, [], {"ALLOWS_EVERYTHING"}),
+]
+
+
+@pytest.mark.parametrize(("policy", "places", "warned"), CHECKED)
+def test_a_policy_is_checked_and_not_saved(
+    policy: dict[str, Any], places: list[tuple[str, int]], warned: set[str], root: Caller
+) -> None:
+    before = root.asked("list_policies")
+    answer = root.asked("check_policy", effect="EFFECT_ALLOW", **policy)
+    assert [(each["clause"], each["line"]) for each in answer["problems"]] == places
+    assert warned <= {each["code"] for each in answer["warnings"]}
+    assert root.asked("list_policies") == before
+
+
+TRIED: list[tuple[dict[str, Any], str, str]] = [
+    ({"condition": "eth.tx.value == 1"}, "OUTCOME_ALLOW", ""),
+    ({"condition": "eth.tx.value > 1"}, "OUTCOME_DENY_IMPLICIT", "condition"),
+    ({"condition": "eth.tx.value == 1", "effect": "EFFECT_DENY"}, "OUTCOME_DENY_EXPLICIT", ""),
+    ({"condition": "solana.tx.transfers.count() > 0"}, "OUTCOME_ERROR", "condition"),
+    ({"consensus": "approvers.count() >= 100"}, "OUTCOME_DENY_IMPLICIT", "consensus"),  # there are fewer users
+    ({"time": "time.now < Timestamp('2020-01-01T00:00:00Z')"}, "OUTCOME_TIME_INACTIVE", "time"),
+]
+
+
+@pytest.mark.parametrize(("policy", "outcome", "clause"), TRIED)
+def test_a_policy_is_tried_on_the_record(
+    policy: dict[str, Any], outcome: str, clause: str, root: Caller, signed_id: str
+) -> None:
+    before = root.asked("list_policies")
+    [tried] = root.asked("try_policy", activityIds=[signed_id], **{"effect": "EFFECT_ALLOW", **policy})[
+        "triedActivities"
+    ]
+    assert (tried["activityId"], tried["outcome"], tried["clause"]) == (signed_id, outcome, clause)
+    assert root.asked("list_policies") == before
+
+
+def test_a_policy_that_cannot_be_read_is_not_tried(root: Caller, signed_id: str) -> None:
+    refused = root.ask("try_policy", effect="EFFECT_ALLOW", condition="nothing == 1", activityIds=[signed_id])
+    assert refusal(refused)[0] == 400
+
+
+def test_keywords_of_every_clause(root: Caller) -> None:
+    keywords = {
+        (each["clause"], each["path"]): each["type"]
+        for each in root.asked("list_policy_keywords")["policyKeywords"]
+    }
+    assert keywords["condition", "eth.tx.to"] == "a string of hexadecimal digits"
+    assert keywords["condition", "solana.tx.transfers[].amount"] == "an integer"
+    assert keywords["consensus", "approvers[].tags"] == "a list"
+    assert keywords["time", "time.now"] == "a timestamp"
