@@ -73,7 +73,7 @@ def test_the_source_distribution_has_every_file_of_the_repository(built: tuple[P
     with tarfile.open(built[0]) as archive:
         theirs = {member.name.partition("/")[2] for member in archive if member.isfile()}
     ours = {path.as_posix() for path in tracked_files() if (ROOT / path).is_file()}
-    assert ours - theirs == set()
+    assert ours - theirs == set(), "MANIFEST.in says what the source distribution holds: add them there"
 
 
 def test_metadata(metadata: Message) -> None:

@@ -56,7 +56,7 @@ def _headline(
 def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes) -> Iterator[Fact]:
     yield Fact("chain", network_name(tx.get("chain_id")))
     yield Fact("from", checksummed(tx["from"]))
-    yield Fact("to", to or "nobody: it makes a contract")
+    yield Fact("to", to or "no address: it creates a contract")
     yield Fact("value", value)
     if "function_name" in tx:
         yield Fact("function", f"{tx['function_name']} ({tx['function_signature']})")

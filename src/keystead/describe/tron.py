@@ -31,7 +31,7 @@ def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
                 f"Change who may sign for the account {contract['owner_address']}",
                 "change permissions",
             )
-            cautions = ["who controls the new permissions controls the account"]
+            cautions = ["the keys of the new permissions control the account from then on"]
         case _:
             recipient = contract.get("receiver_address", "")
             amounts = [contract[name] for name in _AMOUNTS if name in contract]
