@@ -154,6 +154,7 @@ def test_the_link_stamps_one_login(host: str) -> None:
 REFUSED: list[tuple[str, dict[str, str], type[Exception]]] = [
     ("another secret", {"secret": "A" * 43}, PermissionDenied),
     ("no secret", {"secret": ""}, PermissionDenied),
+    ("a secret in other letters", {"secret": "é"}, InvalidRequest),
     ("from another machine", {"client": "192.168.1.20"}, PermissionDenied),
     ("by a foreign name that resolves to this machine", {"host": "attacker.example:8080"}, PermissionDenied),
     ("by a foreign page", {"origin": "https://attacker.example"}, PermissionDenied),

@@ -27,7 +27,7 @@ SESSION_SECONDS: Final = 86_400
 class _Asked(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`public_key`: the key that the browser made, P-256, compressed, in hex."""
 
-    secret: Annotated[str, Meta(max_length=100)]
+    secret: Annotated[str, Meta(max_length=100, pattern=r"^[A-Za-z0-9_-]*\Z")]
     public_key: Annotated[str, Meta(max_length=200)]
 
 

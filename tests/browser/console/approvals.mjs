@@ -99,6 +99,23 @@ const cases = {
     for (const id of ids) assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
   },
 
+  async proofs_that_an_mfa_policy_asks_for_are_named_and_given(page) {
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await rootClient().createMfaPolicy({ userId: KEYSTEAD_USER_ID, mfaPolicyName: "Names by passkey", order: 0, condition: "activity.kind == 'UPDATE_USER_TAG'",
+      requiredAuthenticationMethods: [{ any: [{ type: "AUTHENTICATION_TYPE_PASSKEY" }] }] });
+    const { userTags } = await rootClient().listUserTags({});
+    const { activity } = await rootClient().updateUserTag({ userTagId: userTags[0].tagId, newUserTagName: "Renamed", addUserIds: [], removeUserIds: [] });
+    assert.equal(activity.status, "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED");
+    await open(page, `#/activities/${activity.id}`);
+    await shows(page, "Developer approves with each of: passkey");
+    await inspect(page);
+    await press(page, "Approve with a passkey");
+    await shows(page, "Approved: now completed.");
+  },
+
   async what_people_typed_is_text(page) {
     const id = await waits(asking, MARKUP);
     await logIn(page);

@@ -1,6 +1,6 @@
 // The forms that are made from the operation catalogue.
 import assert from "node:assert/strict";
-import { fill, inspect, logIn, open, press, run, settled, shows } from "./pages.mjs";
+import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const cases = {
   async a_form_of_the_catalogue_creates_changes_and_deletes(page) {
@@ -28,6 +28,32 @@ const cases = {
     await page.select("select", "true");
     await press(page, "Delete wallets", "button");
     await shows(page, "Completed");
+  },
+
+  async an_approver_is_added_with_a_passkey_and_a_key_pair(page) {
+    const violations = [];
+    await page.exposeFunction("violated", (directive) => violations.push(directive));
+    await logIn(page);
+    await page.evaluate(() => addEventListener("securitypolicyviolation", (event) => window.violated(event.effectiveDirective)));
+    await open(page, "#/actions/create_users");
+    await fill(page, "User name", "Approver");
+    for (const [legend, name, make, made] of [
+      ["API keys", "API key name", "Make a key pair", null],
+      ["Authenticators", "Authenticator name", "Make a passkey on this device", "The passkey is made."],
+    ]) {
+      const list = await page.waitForFunction((legend) => [...document.querySelectorAll("fieldset")].find((each) => each.firstElementChild.textContent === legend), {}, legend);
+      await (await list.asElement().$(":scope > div:last-child button")).click();
+      await fill(page, name, legend);
+      await press(page, make);
+      if (made) await shows(page, made);
+    }
+    await page.waitForFunction(() => [...document.querySelectorAll("input")].some((each) => /^0[23][0-9a-f]{64}$/.test(each.value)));
+    await inspect(page);
+    await press(page, "Create users", "button");
+    await shows(page, "Completed");
+    const made = (await rootClient().getUsers()).users.find(({ userName }) => userName === "Approver");
+    assert.deepEqual([made.apiKeys.length, made.authenticators.length], [1, 1]);
+    assert.deepEqual(violations, []);
   },
 
   async every_operation_has_a_form(page) {

@@ -14,6 +14,8 @@ async function makeRecords() {
   const { privateKeys } = await root.createPrivateKeys({ privateKeys: [{ privateKeyName: MARKUP, curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] }] });
   const privateKeyIds = privateKeys.map(({ privateKeyId }) => privateKeyId);
   await root.createUserTag({ userTagName: MARKUP, userIds: [KEYSTEAD_USER_ID] });
+  await root.createMfaPolicy({ userId: KEYSTEAD_USER_ID, mfaPolicyName: MARKUP, notes: MARKUP, order: 0, condition: "activity.action == 'EXPORT'",
+    requiredAuthenticationMethods: [{ any: [{ type: "AUTHENTICATION_TYPE_PASSKEY" }] }] });
   await root.createPrivateKeyTag({ privateKeyTagName: MARKUP, privateKeyIds });
   const { smartContractInterfaceId } = await root.createSmartContractInterface({
     label: MARKUP, notes: MARKUP, type: "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM", smartContractAddress: "0x5fbdb2315678afecb367f032d93f642f64180aa3", smartContractInterface: ABI });
@@ -33,7 +35,7 @@ const cases = {
       [`#/private-keys/${made.privateKeyId}`, MARKUP],
       ["#/private-keys/tags", MARKUP],
       ["#/users", MARKUP],
-      [`#/users/${KEYSTEAD_USER_ID}`, "Development key"],
+      [`#/users/${KEYSTEAD_USER_ID}`, MARKUP],
       ["#/users/tags", MARKUP],
       ["#/contracts", MARKUP],
       [`#/contracts/${made.smartContractInterfaceId}`, "transfer"],

@@ -12,7 +12,7 @@ export function askedBy(activity) {
 }
 
 /** @param {any} activity */
-export function subjectOf(activity) {
+function subjectOf(activity) {
   const intent = intentOf(activity);
   for (const [field, value] of Object.entries(intent)) {
     if (typeof value === "string" && value && /Name$|^label$|^name$/.test(field)) return `'${value}'`;

@@ -7,7 +7,7 @@ import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Card, Time } from "../parts/texts.js";
 import { to } from "../router.js";
 import { descriptionOf } from "../api/descriptions.js";
-import { WAITING, msOf } from "../words.js";
+import { WAITING, msOf, valueInWords } from "../words.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
 const OUTCOMES = {
@@ -34,6 +34,7 @@ export function DecisionCard({ activity, names }) {
   return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {any} */ { latest, byId }) => html`
     <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />, with the last vote.</span></p>
     <${Missing} activity=${activity} names=${names} />
+    ${activity.status === "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" ? html`<${MissingProofs} key=${key} activity=${activity} names=${names} />` : null}
     ${latest.policyEvaluations.length ? html`<ul class="tree">${sorted(latest).map((each) => html`
       <${PolicyOutcome} key=${each.policyId} evaluation=${each} policy=${byId.get(each.policyId)} decides=${latest.policyIds.includes(each.policyId)} since=${msOf(latest.createdAt)} />`)}</ul>`
       : html`<p class="muted">No policy was asked.</p>`}`}<//><//>`;
@@ -46,6 +47,16 @@ function Missing({ activity, names }) {
   const people = (/** @type {string[]} */ ids) => ids.map((id, index) => html`${index ? ", " : ""}<a href=${to(["users", id])}>${names.get(id)?.name ?? id}</a>`);
   return html`<div class="missing prose"><h3>Still missing</h3><ul class="stack tight">${ways.map(({ policyId, userIds, count }, index) => html`<li>${index ? "or " : ""}
     ${policyId ? html`approvals that “${names.get(policyId)?.name ?? policyId}” counts, of ${people(userIds)}` : html`${count} of the root quorum: ${people(userIds)}`}</li>`)}</ul></div>`;
+}
+
+/** With what the voters must approve once more, by their MFA policies. @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
+function MissingProofs({ activity, names }) {
+  const statuses = useLoaded(async () => (await query("get_mfa_status", { activityId: activity.id })).mfaStatuses, [activity.id]);
+  const words = (/** @type {any} */ method) => valueInWords(method.type, "AUTHENTICATION_TYPE_").toLowerCase();
+  return html`<${Loaded} of=${statuses}>${(/** @type {any[]} */ all) => html`<div class="missing prose"><h3>Proofs still missing</h3><ul class="stack tight">
+    ${all.filter((each) => !each.satisfied).map((each) => html`<li><a href=${to(["users", each.userId])}>${names.get(each.userId)?.name ?? each.userId}</a> approves with each of:
+      ${" "}${each.requiredMethods.map((/** @type {any} */ step) => step.any.map(words).join(" or ")).join("; ")}${each.satisfiedMethods.length ? `. Given so far: ${each.satisfiedMethods.map(words).join(", ")}` : ""}</li>`)}
+  </ul></div>`}<//>`;
 }
 
 /** "deny: nothing allows it" and its rule, as one sentence. @param {any} evaluation */

@@ -141,7 +141,7 @@ function ServerState() {
     </div>`;
 }
 
-export function ExampleButton() {
+function ExampleButton() {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const ask = async () => {

@@ -1,6 +1,7 @@
 // Users: all of them, and one with its credentials.
 import { html, useState } from "../vendor/preact.js";
 import { listed, query, submit } from "../api/calls.js";
+import { names } from "../api/directory.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
@@ -51,6 +52,7 @@ function credentialsInWords(user) {
 /** @param {{id: string}} properties */
 function UserPage({ id }) {
   const user = useLoaded(async () => (await query("get_user", { userId: id })).user, [id]);
+  const directory = useLoaded(names, [id]);
   return html`<${Loaded} of=${user}>${(/** @type {any} */ loaded) => html`
     <${Heading} title=${loaded.userName} crumbs=${html`<a href="#/users">Users</a>`} note=${id === current().userId ? "This is you." : ""}>
       <${ActionLink} operation="update_user" fields=${{ userId: id, userName: loaded.userName }}>Change<//>
@@ -60,11 +62,13 @@ function UserPage({ id }) {
       <div class="stack">
         <${Passkeys} user=${loaded} reload=${user.reload} />
         <${ApiKeys} user=${loaded} />
+        <${Others} user=${loaded} />
       </div>
       <${Card} title="Details"><${Facts} facts=${[
         ["Id", html`<${Copy} text=${id} />`],
         ["E-mail", loaded.userEmail],
         ["Phone number", loaded.userPhoneNumber],
+        ["Tags", loaded.userTags.length ? html`<span class="tags">${loaded.userTags.map((/** @type {string} */ tag) => html`<${Badge}>${directory.value?.get(tag)?.name ?? tag}<//>`)}</span>` : null],
         ["Created", html`<${Time} ms=${msOf(loaded.createdAt)} />`],
         ["Changed", html`<${Time} ms=${msOf(loaded.updatedAt)} />`],
       ]} /><//>
@@ -123,6 +127,25 @@ function ApiKeys({ user }) {
       { title: "Delete", cell: (/** @type {any} */ key) => html`<${ActionLink} operation="delete_api_keys" fields=${{ userId: user.userId, apiKeyIds: key.apiKeyId }} danger>Delete<//>`, tight: true },
     ]} />` : html`<${Empty} title="No API keys">This user has none.<//>`}
   <//>`;
+}
+
+/** What few users have: identities of other providers, and MFA policies. @param {{user: any}} properties */
+function Others({ user }) {
+  const { userId, oauthProviders, mfaPolicies } = user;
+  return html`
+    ${oauthProviders.length ? html`<${Card} title="OAuth providers" flush><${Table} caption="OAuth providers" rows=${oauthProviders} idOf=${(/** @type {any} */ each) => each.providerId} columns=${[
+      { title: "Name", cell: (/** @type {any} */ each) => each.providerName },
+      { title: "Issuer", cell: (/** @type {any} */ each) => each.issuer },
+      { title: "Subject", cell: (/** @type {any} */ each) => each.subject },
+      { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_oauth_providers" fields=${{ userId, providerIds: each.providerId }} danger>Delete<//>`, tight: true },
+    ]} /><//>` : null}
+    <${Card} title="MFA policies" flush actions=${html`<${ActionLink} operation="create_mfa_policy" fields=${{ userId }}>Add an MFA policy<//>`}>
+      ${mfaPolicies.length ? html`<${Table} caption="MFA policies" rows=${mfaPolicies} idOf=${(/** @type {any} */ each) => each.mfaPolicyId} columns=${[
+        { title: "Name", cell: (/** @type {any} */ each) => each.mfaPolicyName },
+        { title: "Condition", cell: (/** @type {any} */ each) => html`<code>${each.condition || "everything"}</code>` },
+        { title: "Proofs", cell: (/** @type {any} */ each) => html`<ol>${each.requiredAuthenticationMethods.map((/** @type {any} */ step) => html`<li>${step.any.map((/** @type {any} */ method) => valueInWords(method.type, "AUTHENTICATION_TYPE_")).join(" or ")}</li>`)}</ol>` },
+        { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_mfa_policy" fields=${{ userId, mfaPolicyId: each.mfaPolicyId }} danger>Delete<//>`, tight: true },
+      ]} />` : html`<${Empty} title="No MFA policy">With one, this user's approvals need further proofs.<//>`}<//>`;
 }
 
 /** @param {any} key */
