@@ -185,6 +185,9 @@ SELECT id FROM used_token WHERE id = :id;
 -- name: due_messages
 SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
 
+-- name: due_message_count
+SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
+
 -- name: outgoing_message
 SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
 
