@@ -46,9 +46,8 @@ def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterato
         from prometheus_client import CollectorRegistry, Metric, start_http_server
         from prometheus_client.core import CounterMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
-        from prometheus_client.registry import Collector
 
-        class SignerCollector(Collector):
+        class SignerCollector:
             """What the process that watches the signer knows."""
 
             def collect(self) -> Iterable[Metric]:
@@ -56,7 +55,7 @@ def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterato
                 yield CounterMetricFamily("keystead_signer_restarts", text, value=signer_restarts())
 
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        MultiProcessCollector(registry)
         registry.register(SignerCollector())
         try:
             server, thread = start_http_server(port, host, registry)
@@ -77,4 +76,4 @@ def forget_process(process_id: int) -> None:
     if _FOLDER in os.environ:
         from prometheus_client.multiprocess import mark_process_dead
 
-        mark_process_dead(process_id)  # type: ignore[no-untyped-call]
+        mark_process_dead(process_id)

@@ -31,8 +31,8 @@ ORDER BY organization.id
 LIMIT :limit;
 
 -- name: stored_versions
--- The newest version of any record, deleted ones included. It may be lower than the organization's version, because a
--- change of attached rows alone writes no record.
+-- The newest version of any record, deleted ones included. It may be lower than the version of the organization,
+-- since a change of attached rows alone writes no record.
 SELECT
     organization.parent_id,
     organization.version,
