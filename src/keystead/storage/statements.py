@@ -97,6 +97,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     code_count: Statement
     used_token: Statement
     due_messages: Statement
+    due_message_count: Statement
     outgoing_message: Statement
     outgoing_messages: Statement
     finished_messages: Statement

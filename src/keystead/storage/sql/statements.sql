@@ -31,8 +31,8 @@ ORDER BY organization.id
 LIMIT :limit;
 
 -- name: stored_versions
--- The newest version of any record, deleted ones included. It may be lower than the organization's version, because a
--- change of attached rows alone writes no record.
+-- The newest version of any record, deleted ones included. It may be lower than the version of the organization,
+-- since a change of attached rows alone writes no record.
 SELECT
     organization.parent_id,
     organization.version,
@@ -184,6 +184,9 @@ SELECT id FROM used_token WHERE id = :id;
 
 -- name: due_messages
 SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
+
+-- name: due_message_count
+SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
 
 -- name: outgoing_message
 SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
