@@ -8,7 +8,7 @@ log="$RUNNER_TEMP/keystead.log"
 read -r -a options <<< "$KEYSTEAD_ACTION_OPTIONS"
 
 nohup keystead dev --memory --port "$KEYSTEAD_ACTION_PORT" --credentials "$credentials" --log pretty \
-    "${options[@]}" > "$log" 2>&1 &
+    ${options[@]+"${options[@]}"} > "$log" 2>&1 &
 server=$!
 until [ -e "$credentials" ]; do
     if ! kill -0 "$server" 2> /dev/null; then

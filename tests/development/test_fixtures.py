@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from keystead import Client
+from keystead import ApiKeyCurve, Client, generate_api_key
+from keystead.client.shapes import ApiKeyParamsV2
 from keystead.server.development.fixture_file import FixtureError, read_fixtures
 from tests.support.dev_servers import dev
 
@@ -196,3 +198,53 @@ def test_the_example_of_the_page(tmp_path: Path) -> None:
         started.wait_for("Fixtures:")
         keys = printed_keys(started.log)
         assert [key.user for key in keys] == ["Ada", "Bob", "Bob"]
+
+
+def test_what_is_exported_makes_the_same(tmp_path: Path) -> None:
+    """The organization that fixtures made, as a file: a server makes it again, with the same ids and addresses."""
+    (tmp_path / "first.toml").write_text(FILE.replace("threshold = 2", "threshold = 1"))
+    found = []
+    for source, target in (("first.toml", "second.json"), ("second.json", "third.json")):
+        with dev(tmp_path, "--memory", "--fixtures", source) as started:
+            started.wait_for("Fixtures:")
+            key = printed_keys(started.log)[0]
+            (tmp_path / "ada.json").write_text(
+                json.dumps(
+                    {
+                        "baseUrl": started.base_url,
+                        "organizationId": key.organization_id,
+                        "apiPublicKey": key.public_key,
+                        "apiPrivateKey": key.private_key,
+                    }
+                )
+            )
+            with Client.from_credentials(tmp_path / "ada.json") as client:
+                found.append(seen(client))
+            command = [sys.executable, "-m", "keystead", "fixtures", "export", "--credentials", "ada.json"]
+            run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert run.returncode == 0, run.stderr
+            assert run.stderr == ""
+            (tmp_path / target).write_text(run.stdout)
+    first, second = found
+    by_id = [[sorted(map(str, kind)) for kind in one[:7]] for one in found]
+    for position, (before, after) in enumerate(zip(*by_id, strict=True)):
+        if position not in (2, 3):  # the wallet that was derived has a mnemonic now, and so another identifier
+            assert before == after
+    assert {account[1:] for account in first[3]} == {account[1:] for account in second[3]}
+    exported = [json.loads((tmp_path / name).read_text()) for name in ("second.json", "third.json")]
+    assert exported[0] == exported[1]
+
+
+def test_what_fixtures_cannot_hold_is_named(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory") as started:
+        key = generate_api_key(ApiKeyCurve.ED25519)
+        with Client.from_credentials(started.credentials) as client:
+            params = ApiKeyParamsV2(api_key_name="other", public_key=key.public_key, curve_type=ApiKeyCurve.ED25519)
+            client.create_api_keys(user_id=client.whoami().user_id, api_keys=[params])
+        command = [sys.executable, "-m", "keystead", "fixtures", "export", "--credentials", "keys.json"]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert run.stderr == "left out: API key other of user Developer: it expires, or is not P-256\n"
+        (organization,) = json.loads(run.stdout)["organizations"]
+        assert organization["wallets"][0]["mnemonic"].endswith("junk")
+        assert [user["userName"] for user in organization["users"]] == ["Developer"]
+        assert organization["policies"] == []

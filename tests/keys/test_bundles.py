@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message, read_target
-from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed, seal
+from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
+from keystead.primitives.hpke import seal
 from tests.support import bundles
 from tests.support.bundles import Refused
 

@@ -20,7 +20,7 @@ TABLES_PUT_BACK = [table for table in TABLES if table.name != "instance"]
 
 def row(table: Table, organization_id: str, number: int) -> tuple[Any, ...]:
     """A row whose values differ by `number`."""
-    values = {str: f"{number}", int: number, bool: False, bytes: b"%d" % number}
+    values = {str: f"{organization_id} {number}", int: number, bool: False, bytes: b"%d" % number}
     named = {name: values[type_] for name, type_ in table.columns}
     if table.name == "organization":
         named |= {"id": organization_id, "parent_id": None}

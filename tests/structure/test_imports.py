@@ -9,7 +9,7 @@ from tests.support.source_tree import assert_only, imported_modules, imported_na
 ONE_IMPORTER = {
     "btclib_libsecp256k1": "keystead.primitives.secp256k1",
     "tiny_keccak": "keystead.primitives.keccak",
-    "pyhpke": "keystead.keys.bundles",
+    "pyhpke": "keystead.primitives.hpke",
     "mnemonic": "keystead.keys.word_lists",
 }
 """Libraries that can be replaced in one file."""

@@ -32,6 +32,7 @@ class Command(NamedTuple):
 COMMANDS: Final[Mapping[str, Command]] = {
     "dev": Command("development:dev", "Run a development server."),
     "env": Command("environment:env", "Print the settings that clients and published examples read."),
+    "fixtures": Command("fixtures:app", "Keep an organization as a file that a server makes again."),
     "init": Command("installation:init", "Migrate the database, and make the first organization."),
     "migrate": Command("migrating:migrate_database", "Bring the tables of a database to this version."),
     "check": Command("checking:check", "Check that a database is whole and fits its master key."),

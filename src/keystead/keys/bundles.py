@@ -1,14 +1,10 @@
 """Encrypted bundles: key material between the signer and a client, which nobody else can read.
 
-Here: HPKE (RFC 9180) in both directions, the signed envelope of what the server sends, the bundle key. Not here:
-the contents of a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`). The HPKE
-library is imported when the first bundle is sealed or opened.
+Here: the signed envelope of what the server sends, the bundle key. Not here: encryption (`primitives.hpke`), the
+contents of a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`).
 """
 
 from __future__ import annotations
-
-import functools
-from typing import TYPE_CHECKING
 
 import msgspec
 from cryptography.hazmat.primitives import hashes
@@ -19,12 +15,9 @@ from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
 from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.public_keys import public_key
-
-if TYPE_CHECKING:
-    from pyhpke import CipherSuite
+from keystead.primitives import hpke
 
 _VERSION = "v1.0.0"
-_INFO = b"turnkey_hpke"
 
 
 class BundleBroken(Exception):
@@ -68,7 +61,7 @@ class BundleKey:
 
     def export_bundle(self, organization_id: str, plaintext: bytes, target: bytes) -> str:
         """The text of an export bundle: `plaintext` sealed to the client's key `target` (65 bytes), signed."""
-        encapped, ciphertext = seal(plaintext, target)
+        encapped, ciphertext = hpke.seal(plaintext, target)
         return self._signed(_Exported(encapped.hex(), ciphertext.hex(), organization_id))
 
     def import_bundle(self, organization_id: str, user_id: str, target: bytes) -> str:
@@ -117,43 +110,18 @@ def new_credential(target: bytes) -> tuple[bytes, str]:
 
 def bundle_of(secret: bytes, target: bytes) -> str:
     """The secret in the form of a credential bundle: sealed to `target` (65 bytes), in base58check."""
-    encapped, ciphertext = seal(secret, target)
+    encapped, ciphertext = hpke.seal(secret, target)
     point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encapped)
     compressed = point.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
     return base58check(compressed + ciphertext)
 
 
-def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:
-    """Seal with HPKE. Returns the encapsulated key (65 bytes) and the ciphertext. `target`: 65 bytes of a point
-    (`bundle_texts.read_target`)."""
-    suite = _suite()
-    encapped, context = suite.create_sender_context(suite.kem.deserialize_public_key(target), _INFO)
-    return encapped, context.seal(plaintext, encapped + target)
-
-
 def open_sealed(private_key: bytes, encapped: bytes, ciphertext: bytes) -> bytes:
     """The plaintext sealed to the P-256 key `private_key` (32 bytes). Raises BundleBroken."""
-    from pyhpke import PyHPKEError
-
-    suite = _suite()
-    target = _uncompressed(private_key)
     try:
-        context = suite.create_recipient_context(encapped, suite.kem.deserialize_private_key(private_key), _INFO)
-        return context.open(ciphertext, encapped + target)
-    except (PyHPKEError, ValueError):
-        raise BundleBroken("the ciphertext does not open with this key") from None
-
-
-def load() -> None:
-    """Import the HPKE library now."""
-    _suite()
-
-
-@functools.cache
-def _suite() -> CipherSuite:
-    from pyhpke import AEADId, CipherSuite, KDFId, KEMId
-
-    return CipherSuite.new(KEMId.DHKEM_P256_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES256_GCM)
+        return hpke.open_sealed(private_key, _uncompressed(private_key), encapped, ciphertext)
+    except hpke.HpkeError as broken:
+        raise BundleBroken(str(broken)) from None
 
 
 def _uncompressed(private_key: bytes) -> bytes:

@@ -22,12 +22,12 @@ import uvloop
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.api.rendering import rfc3339
-from keystead.keys import bundles
 from keystead.keys.master_key_source import open_master_keys
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.secret_files import MasterKeyError
 from keystead.keys.token_key_name import TokenKeyName
 from keystead.keys.word_lists import word_list
+from keystead.primitives import hpke
 from keystead.signer import confinement
 from keystead.signer.connector import accept, inherited
 from keystead.signer.fair_queue import FairQueue
@@ -150,7 +150,7 @@ def main() -> None:
 
 def _load_everything() -> None:
     """Load everything that would otherwise be read from files at its first use."""
-    bundles.load()
+    hpke.load()
     for language in MnemonicLanguage:
         word_list(language)
     calls()
