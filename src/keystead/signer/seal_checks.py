@@ -6,6 +6,8 @@ where they are stored (`server.checking`).
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from keystead.keys.auth_proxy_keys import auth_proxy_key_context
 from keystead.keys.importing import import_target_context
 from keystead.keys.material import open_wallet, private_key_context
@@ -58,4 +60,6 @@ class OrganizationSeals:
                 if owner.sealed is None:
                     return False
                 key.open(owner.sealed, message_context(organization_id, owner.id))
+            case _:
+                assert_never(owner)
         return True
