@@ -21,7 +21,12 @@ from tests.compatibility.scripts import node
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMANDS = re.findall(r"^    (\S.*)$", FENCED.sub("", README), re.MULTILINE)
+COMMANDS = [
+    line.strip()
+    for block in re.findall(r"(?<=\n\n)(?: {4}\S.*\n)+", FENCED.sub("", README))
+    for line in block.splitlines()
+]
+"""The lines of the indented blocks."""
 START_LIMIT_S = 120.0
 
 

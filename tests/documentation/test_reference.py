@@ -5,9 +5,22 @@ Whether the pages are current is tested in tests/test_documentation.py.
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from keystead.operations import CATALOGUE
+from tools.reference.groups import Group, grouped
 from tools.reference.stable import Stable
+
+
+def test_every_operation_is_on_one_page() -> None:
+    on_pages = [operation.name for _, operations in grouped(CATALOGUE) for operation in operations]
+    assert sorted(on_pages) == sorted(operation.name for operation in CATALOGUE)
+
+
+def test_a_module_that_no_group_names_has_a_page_of_its_own() -> None:
+    operation = msgspec.structs.replace(next(iter(CATALOGUE)), module="keystead.operations.cold_storage")
+    assert grouped([operation]) == [(Group("cold-storage", "Cold storage", ("cold_storage",)), [operation])]
 
 
 @pytest.mark.parametrize(

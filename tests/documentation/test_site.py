@@ -61,6 +61,8 @@ def test_a_link_to_no_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ('<a href="b.html">', "a.html: b.html leads nowhere"),
         ('<a href="a.html#there">', "a.html: a.html#there names no heading of that page"),
         ('<img src="b.svg">', "a.html: b.svg leads nowhere"),
+        ('<source srcset="b.svg 2x">', "a.html: b.svg leads nowhere"),
+        ('<source srcset="https://x.example/b.svg">', "a.html loads https://x.example/b.svg"),
         ('<script src="https://cdn.example/x.js"></script>', "a.html loads https://cdn.example/x.js"),
         ('<link rel="preconnect" href="//fonts.example">', "a.html loads //fonts.example"),
         ('<p style="background: url(https://x.example/y.png)">', "a.html loads https://x.example/y.png"),

@@ -34,14 +34,19 @@ Every operation is a `POST` of JSON to `/public/v1/query/NAME` or `/public/v1/su
 for generators of clients.
 
 - **A query** names the organization in `organizationId` and has its members beside it.
-- **A submission** has `type`, `timestampMs`, `organizationId` and `parameters`. It makes an
-  [activity](#an-activity), also when the activity has to wait for approvals. Its result is in
-  `activity.result`, under the name that the page gives.
+- **A submission** has `type`, `timestampMs`, `organizationId` and `parameters`; with `generateAppProofs: true` the
+  answer has signed proofs. It makes an [activity](#an-activity), also when the activity has to wait for approvals.
+  Its result is in `activity.result`, under the name that the page gives.
 - **Older activity types** are accepted. They take the same path.
 - **The examples** are real: a server answered each of them in the form of the published SDKs
   ([both forms](../divergences.md#answers)). Identifiers, keys, signatures, addresses and times were then replaced
   by others of the same form. Lists were cut after two entries, and long texts where `…` stands. In the examples of
   submissions, `intent` and `votes` are left out."""
+
+
+REFUSALS = """\
+A refusal is JSON with `code` (of gRPC), `message` and `details`. Any operation can be refused in these ways; its
+page adds examples of its own."""
 
 
 def pages(examples: Mapping[str, Example]) -> dict[str, str]:
@@ -55,29 +60,14 @@ def pages(examples: Mapping[str, Example]) -> dict[str, str]:
 
 
 def _index(groups: list[tuple[Group, list[Operation]]], examples: Mapping[str, Example]) -> str:
-    lines = [
-        MARK,
-        "# API reference",
-        "",
-        HOW_TO_READ,
-        "",
-        "## Operations",
-        "",
-        "| page | operations |",
-        "|---|---|",
-    ]
+    lines = [MARK, "# API reference", "", HOW_TO_READ, ""]
+    lines += ["## Operations", "", "| page | operations |", "|---|---|"]
     for group, operations in groups:
         links = ", ".join(f"[{each.name}]({group.name}.md#{each.name})" for each in operations)
         lines.append(f"| [{group.title}]({group.name}.md) | {links} |")
     lines += ["", "## An activity", "", "The whole answer to a submission of `create_user_tag`:", ""]
     lines += _json(examples["create_user_tag"].answer)
-    lines += [
-        "",
-        "## Refusals",
-        "",
-        "A refusal is JSON with `code` (of gRPC), `message` and `details`. Any operation can",
-    ]
-    lines += ["be refused in these ways; its page adds examples of its own.", "", "| status | when |", "|---|---|"]
+    lines += ["", "## Refusals", "", REFUSALS, "", "| status | when |", "|---|---|"]
     responses = openapi_document(CATALOGUE)["components"]["responses"]
     lines += [f"| {status} | {response['description']} |" for status, response in responses.items()]
     return "\n".join(lines) + "\n"

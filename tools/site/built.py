@@ -42,6 +42,7 @@ class Page(HTMLParser):
             self.links.append(given["href"])
         if tag in LOADED and LOADED[tag] in given:
             self.loaded.append(given[LOADED[tag]])
+        self.loaded += [part.split()[0] for part in given.get("srcset", "").split(",") if part.strip()]
         if tag == "link" and given.get("rel") not in NOT_LOADED:
             self.loaded.append(given.get("href", ""))
         self.loaded += re.findall(r"url\(([^)]+)\)", given.get("style", ""))

@@ -39,7 +39,8 @@ LANGUAGES = {
 LEFT_OUT = {"node_modules", "__pycache__"}
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+_LINK = re.compile(r"""(?<=\]\()[^)\s]+(?=\))|(?<=\bsrc=")[^"]+(?=")|(?<=\bsrcset=")[^"]+(?=")""")
+"""Of links and pictures in Markdown, and of pictures in HTML for light and dark."""
 
 
 class Sources:
@@ -73,7 +74,7 @@ class Sources:
         return "".join([*parts, self._prose(source, text[end:])])
 
     def _prose(self, source: PurePosixPath, text: str) -> str:
-        return _LINK.sub(lambda link: self._target(source, link[1]), text)
+        return _LINK.sub(lambda link: self._target(source, link[0]), text)
 
     def _target(self, source: PurePosixPath, link: str) -> str:
         path, _, heading = link.partition("#")

@@ -64,7 +64,7 @@ function Field(properties) {
     return html`<${ListField} ...${properties} />`;
   }
   if (inner.type === "object" && inner.properties) return html`<${ObjectField} ...${properties} />`;
-  if (inner.enum) return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<${Options} ...${properties} attributes=${attributes} values=${inner.enum} prefix=${commonPrefix(inner.enum)} />`}<//>`;
+  if (inner.enum) return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<${Options} ...${properties} attributes=${attributes} values=${inner.enum} prefix=${commonPrefix(inner.enum) || prefixOf(properties.name)} />`}<//>`;
   if (inner.type === "boolean") return html`<${BooleanField} ...${properties} />`;
   if (kind) return html`<${ChosenOne} ...${properties} kind=${kind} />`;
   return html`<${TextField} ...${properties} />`;
@@ -82,7 +82,7 @@ function TextField(properties) {
   const { schema, all, value, onChange, name } = properties;
   const inner = plain(schema, all);
   const isNumber = inner.type === "integer" || inner.type === "number";
-  const isLong = !isNumber && ((inner.maxLength ?? 0) >= LONG_TEXT || /interface|transaction|payload$/i.test(name));
+  const isLong = !isNumber && name !== "path" && ((inner.maxLength ?? 0) >= LONG_TEXT || /interface|transaction|payload$/i.test(name));
   const type = (/** @type {any} */ event) => onChange(event.target.value);
   return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => (isLong
     ? html`<textarea ...${attributes} class="input mono" spellcheck=${false} value=${value ?? ""} onInput=${type}></textarea>`
@@ -164,7 +164,13 @@ function ListField({ name, schema, all, value, onChange }) {
 /** What all words of an enum begin with, up to an underscore. @param {string[]} values */
 function commonPrefix(values) {
   const [first, ...others] = values;
+  if (!others.length) return "";
   let prefix = first.slice(0, first.lastIndexOf("_") + 1);
   while (prefix && !others.every((each) => each.startsWith(prefix))) prefix = prefix.slice(0, prefix.slice(0, -1).lastIndexOf("_") + 1);
-  return others.length ? prefix : "";
+  return prefix;
+}
+
+/** What the one word of an enum most likely begins with: PATH_FORMAT_ of pathFormat. @param {string} field */
+function prefixOf(field) {
+  return `${field.replace(/([A-Z])/g, "_$1").toUpperCase()}_`;
 }

@@ -47,7 +47,7 @@ function ActivityPage({ activity, names, reload }) {
     <//>
     <${Alike} activity=${activity} />
     ${activity.failure ? html`<${Notice} kind="bad">${activity.failure.message}<//>` : null}
-    <div class="columns">
+    <div class="columns activity">
       <div class="stack">
         <${Card} title="What it asks"><${Intent} activity=${activity} names=${names} /><//>
         ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${Object.values(activity.result)[0]} names=${names} /><//>` : null}
