@@ -164,7 +164,9 @@ def test_slices_are_bounded() -> None:
         ("eth.tx.value > 5", True),
         ("activity.action == 'SIGN' && solana.tx.transfers.count() > 0", True),
         ("eth.eip_712.primary_type == 'Permit'", False),
-        ("activity.kind == 'SIGN_TRANSACTION'", False),
+        ("activity.kind == 'SIGN_TRANSACTION'", True),
+        ("activity.params.type == 'TRANSACTION_TYPE_ETHEREUM'", True),
+        ("activity.kind == 'SIGN_RAW_PAYLOAD'", False),
         ("", False),
     ],
 )

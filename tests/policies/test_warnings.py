@@ -399,6 +399,11 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
         [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
     ),
     (
+        "the kind of transactions",
+        policy("activity.kind == 'SIGN_TRANSACTION'"),
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+    ),
+    (
         "an account by its address",
         policy(f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{ADDRESS}'"),
         [

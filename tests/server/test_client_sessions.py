@@ -9,6 +9,7 @@ import pytest
 
 from keystead.client import AsyncClient, Client
 from keystead.client.sessions import SessionStamper, read_session_token
+from tests.support.callers import unique
 from tests.support.servers import Server
 
 
@@ -36,6 +37,45 @@ def test_a_client_logs_in_and_renews(sqlite_server: Server, monkeypatch: pytest.
         renewed = stamper.public_key
         session.whoami()
         assert stamper.public_key == renewed
+
+
+def limited_to_wallets(client: Client) -> str:
+    """A session profile that does not allow the next login."""
+    return client.create_session_profile(
+        session_profile_name=unique("wallets"), scope="activity.resource == 'WALLET'"
+    ).session_profile_id
+
+
+def test_a_session_that_is_not_renewed_is_used_until_it_ends(
+    sqlite_server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with made(sqlite_server) as client, client.login(session_profile_id=limited_to_wallets(client)) as session:
+        before = due(session, monkeypatch)
+        assert session.whoami().user_id == sqlite_server.caller.user_id
+        stamper = session._stamper
+        assert isinstance(stamper, SessionStamper)
+        assert (stamper.public_key, stamper.is_due) == (before, False)
+    assert "the session was not renewed" in caplog.text
+
+
+def test_an_async_session_that_is_not_renewed_is_used_until_it_ends(
+    sqlite_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(profile_id: str) -> None:
+        key, organization_id = sqlite_server.caller.key, sqlite_server.caller.organization_id
+        async with (
+            AsyncClient(sqlite_server.base_url, key.public_key, key.private_key, organization_id) as client,
+            await client.login(session_profile_id=profile_id) as session,
+        ):
+            before = due(session, monkeypatch)
+            assert (await session.whoami()).user_id == sqlite_server.caller.user_id
+            stamper = session._stamper
+            assert isinstance(stamper, SessionStamper)
+            assert stamper.public_key == before
+
+    with made(sqlite_server) as client:
+        profile_id = limited_to_wallets(client)
+    asyncio.run(run(profile_id))
 
 
 def test_an_async_client_does_alike(sqlite_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,8 @@ class Client(BaseClient[httpx.Client], Operations):
         )
 
     def _renew(self) -> None:
-        """Start the next session if it is due. Other threads continue with the present one."""
+        """Start the next session if it is due. Other threads continue with the present one, and so does this one if
+        the next session does not start: it may be all that the present one may not do."""
         session = self._stamper
         if not isinstance(session, SessionStamper) or not session.is_due:
             return
@@ -71,6 +72,8 @@ class Client(BaseClient[httpx.Client], Operations):
                 key = generate_api_key()
                 made = self.stamp_login(**login_parameters(session, key))
                 session.replace_key(key, read_session_token(made.session))
+            except KeysteadError as failure:
+                session.postpone(failure)
             finally:
                 session.renewing.release()
 
@@ -210,6 +213,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
                 key = generate_api_key()
                 made = await self.stamp_login(**login_parameters(session, key))
                 session.replace_key(key, read_session_token(made.session))
+            except KeysteadError as failure:
+                session.postpone(failure)
             finally:
                 session.renewing.release()
 

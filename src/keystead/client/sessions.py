@@ -5,6 +5,7 @@ Here: the key and its times. Not here: sending stamp_login (`client`). The priva
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from binascii import a2b_base64
@@ -12,11 +13,17 @@ from typing import Final, TypedDict
 
 import msgspec
 
-from keystead.client.errors import ProtocolError
+from keystead.client.errors import KeysteadError, ProtocolError
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper
 
 RENEWED_AT: Final = 0.8
 """The fraction of a session's time after which the next one starts."""
+
+
+RENEWED_AGAIN_S: Final = 5.0
+"""The time after a renewal that failed until the next attempt."""
+
+_log = logging.getLogger("keystead.client")
 
 
 class SessionToken(msgspec.Struct, frozen=True):
@@ -53,6 +60,11 @@ class SessionStamper:
         now_s = time.time()
         self._stamper = ApiKeyStamper(key.public_key, key.private_key, key.curve)
         self._renewed_at_s = now_s + (token.exp - now_s) * RENEWED_AT
+
+    def postpone(self, failure: KeysteadError) -> None:
+        """The renewal failed. The present session is used until it ends; then the server's refusal says so."""
+        _log.warning("the session was not renewed, and is tried again in %.0f s: %s", RENEWED_AGAIN_S, failure)
+        self._renewed_at_s = time.time() + RENEWED_AGAIN_S
 
     @property
     def is_due(self) -> bool:

@@ -7,7 +7,7 @@ not depend on requests. Not here: the clauses of a policy (`policy`), the compil
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from keystead.policies.checking import check
@@ -22,8 +22,8 @@ from keystead.policies.evaluation_context import (
     three_valued,
 )
 from keystead.policies.grammar import parse
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused, Field, Index, Name, Slice, walk
+from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
+from keystead.policies.syntax import ExpressionRefused, Field, Index, Literal, Name, Slice, walk
 
 Value = bool | EvaluationError
 """True, false, or the reason why the expression has no value."""
@@ -49,14 +49,26 @@ class Source(NamedTuple):
     all_versions: bool = False
 
 
+def is_transaction_named(names: Collection[str]) -> bool:
+    """Whether an expression with these keywords and fields reads a transaction."""
+    return "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names)
+
+
+def _is_of_transactions(literal: Literal) -> bool:
+    """Whether it is a kind or type of activities that sign transactions, or a type of transactions."""
+    value = literal.value
+    return isinstance(value, str) and ("SIGN_TRANSACTION" in value or value.startswith("TRANSACTION_TYPE_"))
+
+
 class Expression:
     """A checked expression. Many evaluations may use it at once.
 
     `names`: the keywords, fields and variables that it names. `may_lack_items`: it reads items by position, which a
-    request may lack.
+    request may lack. `names_transactions`: it names a field of a transaction; or it is meant to deny, and a literal
+    in it stands for signing transactions.
     """
 
-    __slots__ = ("_counters", "_run", "may_lack_items", "names", "source")
+    __slots__ = ("_counters", "_run", "may_lack_items", "names", "names_transactions", "source")
 
     def __init__(self, source: Source) -> None:
         """Raises ExpressionRefused."""
@@ -67,6 +79,9 @@ class Expression:
         nodes = list(walk(tree))
         self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
         self.may_lack_items = any(isinstance(node, Index | Slice) for node in nodes)
+        self.names_transactions = is_transaction_named(self.names) or (
+            source.all_versions and any(isinstance(node, Literal) and _is_of_transactions(node) for node in nodes)
+        )
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
@@ -115,13 +130,14 @@ class UncompilableExpression:
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_error", "names", "source")
+    __slots__ = ("_error", "names", "names_transactions", "source")
 
     may_lack_items = True
 
     def __init__(self, source: Source, refused: ExpressionRefused) -> None:
         self.source = source
         self.names: frozenset[str] = frozenset()
+        self.names_transactions = False
         self._error = EvaluationError(refused.reason, refused.place, unreadable=True)
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:

@@ -15,7 +15,7 @@ from keystead.api.enums import Effect
 from keystead.api.records import Policy
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, steps_taken
 from keystead.policies.expression import CompiledExpression, Source
-from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
+from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.request import AuthorizationRequest, RequestedActivity, condition_values
@@ -62,15 +62,12 @@ class PolicySlice(msgspec.Struct, frozen=True):
 
 
 class PolicySet:
-    """`policies` in order of creation. `reads_transactions`: some condition names a field of a transaction."""
+    """`policies` in order of creation. `reads_transactions`: some condition is about transactions."""
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
         self.policies = tuple(policies)
         self.reads_transactions = any(
-            policy.condition is not None
-            and "tx" in policy.condition.names
-            and not TRANSACTION_KEYWORDS.isdisjoint(policy.condition.names)
-            for policy in self.policies
+            policy.condition is not None and policy.condition.names_transactions for policy in self.policies
         )
         self._slices: dict[RequestShape, PolicySlice] = {}
 

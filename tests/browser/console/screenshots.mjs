@@ -41,7 +41,6 @@ await press(page, "Make an activity that waits");
 await shows(page, "0.05 ETH");
 await shows(page, "not enough approvals yet");
 await picture("approval", "light");
-await picture("approval", "dark");
 await open(page, "#/activities");
 await shows(page, "Send 0.05 ETH");
 await picture("activities", "light");

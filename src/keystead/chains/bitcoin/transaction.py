@@ -231,8 +231,10 @@ def _digest(account: _Account, each: PsbtInput, psbt: Psbt, digests: Digests) ->
             return digests.legacy(each.number, _script(each, Field.REDEEM_SCRIPT, spent))
         case "P2WSH":
             return digests.segwit(each.number, _script(each, Field.WITNESS_SCRIPT, spent))
-        case _:
+        case "P2TR":
             return digests.taproot(each.number)
+        case _:
+            raise AssertionError(account.kind)
 
 
 def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:

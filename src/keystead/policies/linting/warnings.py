@@ -15,11 +15,11 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.records import Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
+from keystead.policies.expression import is_transaction_named
 from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import failing
 from keystead.policies.linting.literals import Known, compared_literals, impossible_literals
 from keystead.policies.linting.survey import Survey, Surveyed
-from keystead.policies.namespaces import TRANSACTION_KEYWORDS
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
 from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
 
@@ -180,10 +180,11 @@ def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[
                 sentence = f"speaks of {one} and not of {other}, which can do the same: name both kinds"
                 yield _warning(policy, WarningCode.OTHER_KIND, sentence), kinds[other]
     names = {node.name for node in walk(tree) if isinstance(node, Name | Field)}
-    if "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names) and not settings.refuses_raw_payloads:
-        raw = 0
-        for encoding in RAW_ENCODINGS:
-            raw |= shapes.known["activity.params.encoding"][encoding]
+    raw = 0
+    for encoding in RAW_ENCODINGS:
+        raw |= shapes.known["activity.params.encoding"][encoding]
+    is_of_transactions_alone = bool(possible & kinds["SIGN_TRANSACTION"]) and not possible & raw
+    if (is_transaction_named(names) or is_of_transactions_alone) and not settings.refuses_raw_payloads:
         sentence = (
             "can be passed by: the same transaction can be signed as a raw payload. Deny those, too: "
             f"{DENY_RAW_PAYLOADS}"
