@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import Any
 
@@ -11,10 +12,16 @@ from tests.support.callers import Caller, answered, api_key_params, refusal
 from tests.support.codes import KEY, PUBLIC_KEY, Codes, signup_signature
 from tests.support.example_codes import an_address, claims, encrypted_attempt, login_signature
 
+OF_ANOTHER = "invalid verification token: it is of another organization or another contact"
 
-def proven(codes: Codes, config_id: str, contact: str) -> str:
+
+def a_number() -> str:
+    return f"+1415{secrets.randbelow(10**7):07}"
+
+
+def proven(codes: Codes, config_id: str, contact: str, otp_type: str = "OTP_TYPE_EMAIL") -> str:
     """A verification token for a contact, by way of the proxy."""
-    begun = answered(ask(codes.caller, config_id, "otp_init_v2", otpType="OTP_TYPE_EMAIL", contact=contact))
+    begun = answered(ask(codes.caller, config_id, "otp_init_v2", otpType=otp_type, contact=contact))
     attempt = encrypted_attempt(begun["otpEncryptionTargetBundle"], codes.outbox.code(contact), PUBLIC_KEY)
     asked = {"otpId": begun["otpId"], "encryptedOtpBundle": attempt}
     token: str = answered(ask(codes.caller, config_id, "otp_verify_v2", **asked))["verificationToken"]
@@ -54,6 +61,56 @@ def test_sign_up_and_log_in_by_code(codes: Codes) -> None:
     assert abs(session["exp"] - time.time() - 600) < 60
 
 
+def older_token(codes: Codes, config_id: str, contact: str, **public_key: str) -> str:
+    """A verification token by way of the endpoints of the first version: the code is sent in the clear."""
+    before = len(codes.outbox.messages(contact))
+    begun = answered(ask(codes.caller, config_id, "otp_init", otpType="OTP_TYPE_EMAIL", contact=contact))
+    assert begun.keys() == {"otpId"}, "the first version has no key to encrypt a code to"
+    code = codes.outbox.code(contact, count=before + 1)
+    asked = {"otpId": begun["otpId"], "otpCode": code, **public_key}
+    token: str = answered(ask(codes.caller, config_id, "otp_verify", **asked))["verificationToken"]
+    return token
+
+
+def test_endpoints_of_the_first_version(codes: Codes) -> None:
+    """Without a key the token is enough for a login; with one, the login is signed by it."""
+    config_id = new_proxy(codes.caller, sessionExpirationSeconds=600, verificationTokenExpirationSeconds=1200)
+    contact = an_address()
+    token = older_token(codes, config_id, contact, publicKey=PUBLIC_KEY)
+    assert abs(int(claims(token)["exp"]) / 1000 - time.time() - 1200) < 60
+    assert (claims(token)["contact"], claims(token)["public_key"]) == (contact, PUBLIC_KEY)
+    organization_id = signed_up(codes.caller, config_id, contact, token)
+    unsigned = older_token(codes, config_id, contact)
+    signed = older_token(codes, config_id, contact, publicKey=PUBLIC_KEY)
+    for token in (unsigned, signed):
+        key = generate_api_key().public_key
+        login: dict[str, Any] = {"verificationToken": token, "publicKey": key}
+        if token == signed:
+            status, message = refusal(ask(codes.caller, config_id, "otp_login", **login))
+            assert (status, "clientSignature" in message) == (400, True), message
+            login["clientSignature"] = login_signature(token, key, KEY)
+        session = claims(answered(ask(codes.caller, config_id, "otp_login", **login))["session"])
+        assert (session["organization_id"], session["public_key"]) == (organization_id, key)
+        assert abs(session["exp"] - time.time() - 600) < 60
+
+
+def test_a_phone_number_that_is_proven_finds_its_account(codes: Codes) -> None:
+    config_id = new_proxy(codes.caller, allowedAuthMethods=["sms", "passkey"])
+    number, other = a_number(), a_number()
+    token = proven(codes, config_id, number, "OTP_TYPE_SMS")
+    asked = {"filterType": "PHONE_NUMBER", "verificationToken": token}
+    assert answered(ask(codes.caller, config_id, "account", filterValue=number, **asked)) == {}
+    signature = signup_signature(token, phoneNumber=number)
+    members = sign_up(userPhoneNumber=number, verificationToken=token, clientSignature=signature)
+    organization_id = answered(ask(codes.caller, config_id, "signup_v2", **members))["organizationId"]
+    for spelled in (number, f"{number[:2]} ({number[2:5]}) {number[5:8]}-{number[8:]}"):
+        found = ask(codes.caller, config_id, "account", filterValue=spelled, **asked)
+        assert answered(found) == {"organizationId": organization_id}
+    for wrong in ({"filterValue": other}, {"filterType": "EMAIL", "filterValue": number}):
+        status, message = refusal(ask(codes.caller, config_id, "account", **{**asked, **wrong}))
+        assert (status, message) == (401, OF_ANOTHER)
+
+
 def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
     config_id = new_proxy(codes.caller)
     contact, other = an_address(), an_address()
@@ -61,10 +118,7 @@ def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
     asked = {"filterType": "EMAIL", "filterValue": contact}
     token = proven(codes, config_id, other)
     status, message = refusal(ask(codes.caller, config_id, "account", verificationToken=token, **asked))
-    assert (status, message) == (
-        401,
-        "invalid verification token: it is of another organization or another contact",
-    )
+    assert (status, message) == (401, OF_ANOTHER)
 
 
 def test_an_account_that_somebody_made_with_anothers_address_is_not_found(codes: Codes) -> None:

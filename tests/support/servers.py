@@ -150,7 +150,7 @@ class Server:
         self.installation = installation
         self.clock = clock
         self.log = log
-        self.port = _free_port()
+        self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.http = httpx.Client(base_url=self.base_url, timeout=60)
         self._settings = settings or {}
@@ -296,7 +296,7 @@ def _command(pid: int) -> bytes:
         return b""
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Below those that outgoing connections use, so that it stays free while the server is down."""
     for port in random.SystemRandom().sample(range(10_000, 20_000), 100):
         with socket.socket() as probe:

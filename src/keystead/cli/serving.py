@@ -61,6 +61,7 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start, so both are done at the same time.
     from keystead.server import logs
     from keystead.server.listening import AddressInUse, bind
+    from keystead.server.metrics.serving import serving_metrics
     from keystead.server.opening import NotReady
     from keystead.server.pretty_logs import formatter
     from keystead.server.run import check, serve_here
@@ -70,11 +71,12 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     check_workers(settings)
     signer.wait_until_ready()
     try:
-        # A process cannot erase its environment: with a secret in it, this process serves no requests itself.
-        if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
-            check(settings, signer.connector)
-            serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
-        else:
-            serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
+        with serving_metrics(settings.metrics_address, lambda: signer.restarts):
+            # A process cannot erase its environment: with a secret in it, this process serves no requests itself.
+            if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
+                check(settings, signer.connector)
+                serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
+            else:
+                serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
     except (NotReady, AddressInUse) as refused:
         raise Failure(str(refused)) from None

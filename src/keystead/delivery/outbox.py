@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -74,6 +75,8 @@ class Outbox:
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
+        self.results: Counter[SendResult] = Counter()
+        """How many attempts ended so."""
 
     def wake(self) -> None:
         """Read the outbox now, because this process has just committed a message."""
@@ -108,6 +111,7 @@ class Outbox:
                 again_ms = None
             result = SendResult.GIVEN_UP if again_ms is None else SendResult.DELAYED
             logger.warning("message %s: %s: %s", waiting.id, result.value, detail)
+        self.results[result] += 1
         event = None
         if waiting.channel == "email":
             at_ms = self._now_ms()

@@ -18,7 +18,7 @@ from keystead.pipeline.ports import AuthProxyKey, Sealed
 def new_auth_proxy_key(data_key: DataKey, organization_id: str, proxy_id: str, scalar: bytes) -> AuthProxyKey:
     """The sealed key with these 32 bytes as its private half."""
     return AuthProxyKey(
-        sealed=data_key.seal(scalar, _context(organization_id, proxy_id)),
+        sealed=data_key.seal(scalar, auth_proxy_key_context(organization_id, proxy_id)),
         public_key=public_key(Curve.P256, scalar).compressed.hex(),
     )
 
@@ -27,11 +27,12 @@ def auth_proxy_signature(
     data_key: DataKey, organization_id: str, proxy_id: str, sealed: Sealed, body: bytes
 ) -> bytes:
     """ECDSA over SHA-256 of the request's body, in DER. Raises SealBroken if the sealed key was changed."""
-    scalar = data_key.open(sealed, _context(organization_id, proxy_id))
+    scalar = data_key.open(sealed, auth_proxy_key_context(organization_id, proxy_id))
     assert len(scalar) == PRIVATE_KEY_BYTES
     key = ec.derive_private_key(int.from_bytes(scalar), ec.SECP256R1())
     return key.sign(body, ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
 
 
-def _context(organization_id: str, proxy_id: str) -> SealContext:
+def auth_proxy_key_context(organization_id: str, proxy_id: str) -> SealContext:
+    """The context of a proxy's sealed key."""
     return SealContext(Purpose.AUTH_PROXY_KEY, organization_id, proxy_id)

@@ -34,7 +34,7 @@ def new_target(
     point = public_key(Curve.P256, secret).uncompressed
     assert point is not None
     return NewImportTarget(
-        sealed=data_key.seal(secret, _context(organization_id, target_id, kind, user_id)),
+        sealed=data_key.seal(secret, import_target_context(organization_id, target_id, kind, user_id)),
         import_bundle=bundle_key.import_bundle(organization_id, user_id, point),
     )
 
@@ -47,7 +47,7 @@ def open_message(
     Raises InvalidRequest if no target opens it, SealBroken if a stored target was changed.
     """
     for target in targets:
-        context = _context(organization_id, target.id, target.kind, target.user_id)
+        context = import_target_context(organization_id, target.id, target.kind, target.user_id)
         try:
             return target.id, open_sealed(
                 data_key.open(target.sealed, context), message.encapped, message.ciphertext
@@ -81,7 +81,7 @@ def read_private_key(plaintext: bytes, curve: Curve) -> bytes:
     return plaintext
 
 
-def _context(organization_id: str, target_id: str, kind: ImportKind, user_id: str) -> SealContext:
+def import_target_context(organization_id: str, target_id: str, kind: ImportKind, user_id: str) -> SealContext:
     """The context of a target, which opens only for this user and this kind of import."""
     return SealContext(
         Purpose.IMPORT_TARGET, organization_id=organization_id, record_id=f"{kind} {user_id} {target_id}"

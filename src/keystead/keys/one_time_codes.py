@@ -31,7 +31,7 @@ def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[S
     secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
     point = public_key(Curve.P256, secret).uncompressed
     assert point is not None
-    return data_key.seal(secret, _target_context(organization_id, otp_id)), point
+    return data_key.seal(secret, otp_target_context(organization_id, otp_id)), point
 
 
 def open_attempt(
@@ -41,7 +41,7 @@ def open_attempt(
 
     Raises SealBroken if the stored key was changed.
     """
-    secret = data_key.open(sealed, _target_context(organization_id, otp_id))
+    secret = data_key.open(sealed, otp_target_context(organization_id, otp_id))
     try:
         plaintext = open_sealed(secret, message.encapped, message.ciphertext)
     except BundleBroken:
@@ -67,5 +67,6 @@ def message_context(organization_id: str, message_id: str) -> SealContext:
     return SealContext(Purpose.MESSAGE, organization_id=organization_id, record_id=message_id)
 
 
-def _target_context(organization_id: str, otp_id: str) -> SealContext:
+def otp_target_context(organization_id: str, otp_id: str) -> SealContext:
+    """The context of the key that attempts at a code are encrypted to."""
     return SealContext(Purpose.OTP_TARGET, organization_id=organization_id, record_id=otp_id)

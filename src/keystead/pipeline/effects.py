@@ -55,14 +55,18 @@ def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
     made = outcome.new_organization
     if made is None:
         return None
-    changes = tuple(Put(record) for record in records_of(made.organization))
     return OrganizationChange(
         after=made.organization,
-        changes=changes,
+        changes=tuple(Put(record) for record in records_of(made.organization)),
         attachments=made.attachments,
-        lookups_added=_record_lookups(made.organization, changes) | _new_lookups(made.attachments),
+        lookups_added=lookups_of(made.organization, made.attachments),
         shares_credentials=made.shares_credentials,
     )
+
+
+def lookups_of(organization: Organization, attachments: Iterable[Attachment]) -> frozenset[Lookup]:
+    """Every look-up of a new organization."""
+    return _record_lookups(organization, map(Put, records_of(organization))) | _new_lookups(attachments)
 
 
 def _record_lookups(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:

@@ -89,6 +89,11 @@ class Lifecycle:
         self._in_flight = InFlightRequests()
         self._queues = OrganizationQueues(environment.store)
 
+    @property
+    def waiting(self) -> int:
+        """The submissions that wait for their turn at their organization."""
+        return self._queues.waiting
+
     async def submit(self, submission: Submission, caller: Principal, seen: Organization) -> Activity:
         """The activity that these bytes make, or made when they arrived before; for a vote, the activity voted
         on.

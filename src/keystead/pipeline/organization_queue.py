@@ -68,6 +68,11 @@ class OrganizationQueue:
         self._locked_commits = 0
         self.users = 0
 
+    @property
+    def waiting(self) -> int:
+        """The submissions that wait for their turn."""
+        return self._waiting
+
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """One turn at a time, in the order of the calls; under the organization's lock if there is contention.
@@ -182,6 +187,11 @@ class OrganizationQueues:
         self._store = store
         self._contention = Contention()
         self._queues: dict[str, OrganizationQueue] = {}
+
+    @property
+    def waiting(self) -> int:
+        """The submissions that wait for their turn."""
+        return sum(queue.waiting for queue in self._queues.values())
 
     @contextmanager
     def queue(self, organization_id: str) -> Iterator[OrganizationQueue]:

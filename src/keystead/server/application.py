@@ -53,6 +53,8 @@ from keystead.stamps.attested import read_attested_stamp
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
 _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
 
+_PROBES: Final = frozenset({"/healthz", "/readyz"})
+
 _CACHEABLE: Final = frozenset({"/installation-keys"})
 
 LARGE_ANSWER: Final = 200
@@ -139,9 +141,12 @@ class Application:
             *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
             *cors.headers(origin),
         ]
+        took_s = time.perf_counter() - started_s
+        if (measurements := self._service.measurements) is not None:
+            measurements.answered(_measured_as(path), line.status, took_s)
         if is_logged and self._settings.log_requests:
             line.level = "error" if line.status >= 500 else "info"
-            line.ms = int((time.perf_counter() - started_s) * 1_000_000) / 1000
+            line.ms = int(took_s * 1_000_000) / 1000
             self._log.add(line)
         return HttpAnswer(line.status, headers, body, close)
 
@@ -219,6 +224,8 @@ class Application:
         self._rate_limit.spend(organization.id, time.monotonic())
         activity = await service.lifecycle.submit(submission, caller, organization)
         line.activity_id = activity.id
+        if service.measurements is not None:
+            service.measurements.submitted(activity.type, activity.status)
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
         return activity, submission, service.reading(organization, caller)
@@ -258,6 +265,16 @@ class Application:
         headers = dict(request.headers)
         is_sdk = not _SDK_HEADERS.isdisjoint(headers) or headers.get(b"user-agent", b"").startswith(_SDK_AGENTS)
         return Form.SDK if is_sdk else Form.DOCUMENTED
+
+
+def _measured_as(path: str) -> str:
+    """The name of a request in the metrics: one of few, whatever callers send."""
+    operation = CATALOGUE.at(path)
+    if operation is not None:
+        return operation.name
+    if path.startswith(AUTH_PROXY):
+        return "auth_proxy"
+    return path if path in _PROBES else "other"
 
 
 def _stamps(request: HttpRequest) -> dict[bytes, bytes]:

@@ -18,11 +18,12 @@ from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
-from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxies, AuthProxySettings
+from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
 from keystead.organizations.kinds.data_key import DataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.lookups import Lookup, user_lookups
+from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Record, Version, from_records
+from keystead.pipeline.effects import lookups_of
 from keystead.pipeline.ports import AccountRequest, Sealed
 from keystead.signer.local import LocalSigner
 
@@ -93,7 +94,6 @@ async def new_organization(
         data_key,
         user,
     ]
-    lookups = user_lookups(user)
     attachments: list[Attachment] = []
     accounts: tuple[WalletAccount, ...] = ()
     for new_wallet in wallets:
@@ -104,15 +104,14 @@ async def new_organization(
         accounts += its_accounts
         attachments += its_attachments
     if has_proxy:
-        proxy_records, proxy_lookups = await _development_proxy(signer, params, data_key.sealed, now, new_id)
-        records += proxy_records
-        lookups |= proxy_lookups
+        records += await _development_proxy(signer, params, data_key.sealed, now, new_id)
+    organization = from_records(params.organization_id, Version(1, new_id()), records)
     return NewOrganization(
-        organization=from_records(params.organization_id, Version(1, new_id()), records),
+        organization=organization,
         user=user,
         accounts=accounts,
         attachments=tuple(attachments),
-        lookups=frozenset(lookups),
+        lookups=lookups_of(organization, attachments),
     )
 
 
@@ -177,7 +176,7 @@ async def _wallet(
 
 async def _development_proxy(
     signer: LocalSigner, params: OrganizationParams, data_key: Sealed, now: Timestamp, new_id: Callable[[], str]
-) -> tuple[list[Record], frozenset[Lookup]]:
+) -> list[Record]:
     proxy_id = new_id()
     proxy, user, policy = new_auth_proxy(
         proxy_id,
@@ -189,7 +188,7 @@ async def _development_proxy(
         AuthProxySettings(app_name=params.organization_name, allowed_origins=(ANY_ORIGIN,), otp_alphanumeric=False),
         now,
     )
-    return [proxy, user, policy], frozenset(user_lookups(user) | AuthProxies.lookups(proxy))
+    return [proxy, user, policy]
 
 
 DEVELOPMENT_WALLET = NewWallet(

@@ -10,6 +10,7 @@ import functools
 import random
 import socket
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,6 +40,10 @@ from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_current
+
+if TYPE_CHECKING:
+    from keystead.delivery.outbox import Outbox
+    from keystead.server.metrics.measurements import Measurements
 
 
 def rules_of(settings: Settings, senders: Senders) -> Rules:
@@ -80,6 +85,7 @@ class Service:
     lifecycle: Lifecycle
     verifiers: Verifiers
     kept_messages: KeptMessages | None
+    measurements: Measurements | None = None
 
     def __init__(
         self,
@@ -131,7 +137,20 @@ class Service:
         self.store.when_messages_are_written(outbox.wake)
         purging = keep_purging(self.store, self.clock.now_ms, random.random)
         self._background = [asyncio.create_task(outbox.run()), asyncio.create_task(purging)]
+        if settings.metrics_address:
+            self.measurements = self._measured(outbox)
         self._is_open = True
+
+    def _measured(self, outbox: Outbox) -> Measurements:
+        # Imported here: without the setting, a server does not load the library.
+        from keystead.server.metrics.measurements import Measurements
+        from keystead.server.metrics.sampling import Sampler
+
+        measurements = Measurements()
+        self.store.when_transactions_end(measurements.written)
+        sampler = Sampler(measurements, self.store, self.environment, self.lifecycle, outbox)
+        self._background.append(asyncio.create_task(sampler.run()))
+        return measurements
 
     async def close(self) -> None:
         """Finish the commits that were handed in, then close the database."""

@@ -64,6 +64,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
     console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
+    metrics_address: Annotated[
+        str,
+        Meta(
+            description="HOST:PORT at which `GET /metrics` answers Prometheus, such as `127.0.0.1:9464`; empty for "
+            "none. Anybody who reaches it can read it (monitoring.md)."
+        ),
+    ] = ""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
     ] = "info"

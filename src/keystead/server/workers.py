@@ -17,6 +17,7 @@ from typing import Final
 
 from keystead.server import logs
 from keystead.server.logs import logger
+from keystead.server.metrics.serving import forget_process
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
 from keystead.server.run import serve_here
@@ -61,6 +62,7 @@ class _Worker:
         code = self._process.poll()
         if code is not None and time.monotonic() - self._started_s >= _PAUSE_S:
             logger.error("worker process %d ended with %d and is started again", self._process.pid, code)
+            forget_process(self._process.pid)
             self._start()
 
     def stop(self) -> None:

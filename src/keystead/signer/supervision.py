@@ -32,6 +32,8 @@ _PAUSE_S: Final = 1.0
 class SignerProcess:
     """The signer, running between `__enter__` and `__exit__`.
 
+    `restarts` counts the starts after the first.
+
     `connector` is the end for the server processes; a child that connects must inherit it. The start takes some
     time, so `__enter__` only begins it; call `wait_until_ready` after other work.
     """
@@ -40,6 +42,7 @@ class SignerProcess:
         self._sources = sources
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
+        self.restarts = 0
         self._watch = threading.Thread(target=self._keep_alive, name="signer-watch", daemon=True)
 
     def __enter__(self) -> Self:
@@ -102,6 +105,7 @@ class SignerProcess:
             logger.error("the signer died (%s) and is started again", process.returncode)
             while not self._stopping.is_set():
                 try:
+                    self.restarts += 1
                     self._process = process = self._started()
                     _require_ready(process)
                     break

@@ -11,10 +11,10 @@ from typing import Any
 
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
-from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.attachments import SealedSecret, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEvent
+from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
 from keystead.pipeline.store import Page
 from keystead.storage import rows
 from keystead.storage.statements import Reads, Statement
@@ -98,6 +98,22 @@ class AttachmentReads(ABC):
         )
         return Sealed(*found[0]) if found else None
 
+    async def sealed_secrets(self, organization_id: str) -> list[SealedSecret]:
+        """Every sealed secret of an organization."""
+        found = await self._select(self._reads.sealed_secrets, organization_id=organization_id)
+        return [SealedSecret(record_id, purpose, Sealed(*sealed)) for record_id, purpose, *sealed in found]
+
+    async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
+        """The codes of an organization in order of ids, after `page.after`."""
+        place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
+        return [rows.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **place)]
+
+    async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
+        """The messages of an organization in order of ids, after `page.after`; sent ones included."""
+        place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
+        found = await self._select(self._reads.outgoing_messages, **place)
+        return [rows.outgoing_message_from(row) for row in found]
+
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
         found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
         return rows.one_time_code_from(found[0]) if found else None
@@ -111,15 +127,18 @@ class AttachmentReads(ABC):
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent]:
+    ) -> list[EmailEvent] | None:
+        place = {"organization_id": organization_id, "recipient": recipient.lower()}
+        cursor = page.before or page.after
+        if cursor is not None and not await self._select(self._reads.has_email_event, id=cursor, **place):
+            return None
         pages = self._reads.email_events
         found = await self._select(
             pages.above if page.before else pages.below,
-            organization_id=organization_id,
-            recipient=recipient.lower(),
             event_type=event_type,
-            cursor=page.before or page.after or HIGHEST,
+            cursor=cursor or HIGHEST,
             limit=page.limit,
+            **place,
         )
         return [rows.email_event_from(row) for row in found]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from keystead.organizations.attached_rows import AttachedRow
@@ -46,6 +47,8 @@ class DatabaseStore(DatabaseReads):
         self._messages_written: Callable[[], None] = lambda: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
+        self.decisions: Counter[tuple[str, str]] = Counter()
+        """How many decisions were handed in, by verdict and rule."""
 
     # What each database adds.
 
@@ -90,9 +93,36 @@ class DatabaseStore(DatabaseReads):
         changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
         return ChangedSince(Version(number, changed_by), changes)
 
+    # What metrics read.
+
+    @property
+    def waiting_commits(self) -> int:
+        """The commits that wait for the next transaction."""
+        return self._group_commit.waiting
+
+    @property
+    def cache_use(self) -> tuple[int, int]:
+        """How often the cache had an organization, and how often it did not."""
+        return self._cache.entries.hits, self._cache.entries.misses
+
+    def connections(self) -> Mapping[str, tuple[int, int]]:
+        """By what they are for: how many connections to a database server are in use, and the most there can be."""
+        return {}
+
+    def when_transactions_end(self, call: Callable[[int, float], None]) -> None:
+        """`call` is called after each transaction, with the number of its commits and the seconds that it took."""
+        self._group_commit.written = call
+
+    async def due_message_count(self) -> int:
+        """The messages of all organizations that are not sent yet."""
+        found = await self._select(self._reads.due_message_count)
+        return int(found[0][0])
+
     # Commits.
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+        for evaluation in commit.evaluations:
+            self.decisions[evaluation.verdict, evaluation.rule] += 1
         return self._add(pending_commit(commit))
 
     async def lock(self, organization_id: str) -> OrganizationLock:

@@ -8,6 +8,7 @@ transaction (`sqlite_writer`, `postgres_transactions`).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final
@@ -26,7 +27,8 @@ Write = Callable[[Batch], Awaitable[CommitOutcome | Exception]]
 class GroupCommit:
     """Belongs to one event loop. `write` runs a transaction; `settle` gets the outcomes, in order.
 
-    `key_lengths`: see `merge`.
+    `key_lengths`: see `merge`. `written` is called after each transaction, with the number of its commits and the
+    seconds that it took.
     """
 
     def __init__(self, write: Write, settle: Callable[[Settled], None], key_lengths: Mapping[str, int]) -> None:
@@ -35,6 +37,12 @@ class GroupCommit:
         self._settle = settle
         self._queue: deque[PendingCommit] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self.written: Callable[[int, float], None] = lambda _commits, _seconds: None
+
+    @property
+    def waiting(self) -> int:
+        """The commits that wait for the next transaction."""
+        return len(self._queue)
 
     def add(self, pending: PendingCommit) -> None:
         self._queue.append(pending)
@@ -63,11 +71,17 @@ class GroupCommit:
             count = len(self._queue)
             await asyncio.sleep(0)
 
+    async def _timed(self, batch: Batch, commits: int) -> CommitOutcome | Exception:
+        began_s = time.perf_counter()
+        outcome = await self._write(batch)
+        self.written(commits, time.perf_counter() - began_s)
+        return outcome
+
     async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
         """Write the commits together. If that fails, write those of each organization together; if that fails, one
         by one."""
         merged = merge((pending.write_set for pending in batch), self._key_lengths)
-        outcome = CommitOutcome.CONFLICT if merged is None else await self._write(merged)
+        outcome = CommitOutcome.CONFLICT if merged is None else await self._timed(merged, len(batch))
         if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
             return [(pending, outcome) for pending in batch]
         settled: list[tuple[PendingCommit, CommitOutcome | Exception]] = []

@@ -10,7 +10,7 @@ sees everything that was committed before it arrived.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -48,6 +48,10 @@ class PostgresStore(DatabaseStore):
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
+
+    def connections(self) -> Mapping[str, tuple[int, int]]:
+        pools = {"read": self._readers, "write": self._writers, "lock": self._lockers}
+        return {name: (pool.used, pool.size) for name, pool in pools.items()}
 
     def _lost(self) -> None:
         """A connection was lost. If its server stands still, each idle connection to it would be waited for too."""

@@ -42,6 +42,8 @@ class Connections:
         self._hosts = PostgresHosts(url)
         self._timeout_s = timeout_s
         self._lost = lost
+        self.size = size
+        self.used = 0
         self._free = asyncio.Semaphore(size)
         self._idle: list[Any] = []
 
@@ -54,6 +56,7 @@ class Connections:
                 await self._free.acquire()
         except TimeoutError as error:
             raise unavailable("is too busy") from error
+        self.used += 1
         try:
             connection = self._take() or await self._connected()
             try:
@@ -71,6 +74,7 @@ class Connections:
             else:
                 self._idle.append(connection)
         finally:
+            self.used -= 1
             self._free.release()
 
     async def _connected(self) -> Any:

@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation
 from keystead.organizations.kinds.data_key import DataKey
-from keystead.organizations.lookups import LookupKind, possible_values
+from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Page
 from keystead.storage import rows
 from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
 from keystead.storage.errors import NotMigrated
+
+
+class StoredVersions(msgspec.Struct, frozen=True):
+    """`organization`: its version. `newest_record`: the newest version in which one of its records changed; None
+    without records."""
+
+    parent_id: str | None
+    organization: int
+    newest_record: int | None
 
 
 class DatabaseReads(AttachmentReads):
@@ -118,6 +129,18 @@ class DatabaseReads(AttachmentReads):
         """The data key of every organization, with its id, in order of ids. `page.after` may be any id."""
         found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
         return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
+
+    async def stored_versions(self, organization_id: str) -> StoredVersions | None:
+        """What the rows of an organization say about its versions; None if there is no such organization."""
+        found = await self._select(self._reads.stored_versions, id=organization_id)
+        return StoredVersions(*found[0]) if found else None
+
+    async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
+        """Every look-up of an organization, with the parent under which it is stored; "" if it has none."""
+        found = await self._select(self._reads.lookups_of, organization_id=organization_id)
+        return {
+            Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in found
+        }
 
     async def schema_version(self) -> int:
         """The number of the last migration that was run; 0 if there are no tables."""

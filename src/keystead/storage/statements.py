@@ -78,6 +78,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     accounts_called: Statement
     accounts_of_ids: Statement
     sealed_secret: Statement
+    sealed_secrets: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     accounts: Pages
@@ -87,15 +88,21 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     suborganizations: Pages
     suborganizations_with_value: Pages
     data_keys_above: Statement
+    stored_versions: Statement
+    lookups_of: Statement
     instance_value: Statement
     schema_version: Statement
     one_time_code: Statement
+    one_time_codes: Statement
     code_count: Statement
     used_token: Statement
     due_messages: Statement
+    due_message_count: Statement
     outgoing_message: Statement
+    outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
+    has_email_event: Statement
     email_events: Pages
 
 

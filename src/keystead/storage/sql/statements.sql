@@ -30,6 +30,19 @@ WHERE organization.id > :cursor
 ORDER BY organization.id
 LIMIT :limit;
 
+-- name: stored_versions
+-- The newest version of any record, deleted ones included. It may be lower than the version of the organization,
+-- since a change of attached rows alone writes no record.
+SELECT
+    organization.parent_id,
+    organization.version,
+    (SELECT max(record.version) FROM record WHERE record.organization_id = organization.id) AS newest
+FROM organization
+WHERE organization.id = :id;
+
+-- name: lookups_of
+SELECT kind, value, holder_id, parent_id FROM lookup WHERE organization_id = :organization_id;
+
 -- name: has_suborganization
 SELECT id FROM organization WHERE parent_id = :parent_id AND id = :id;
 
@@ -135,6 +148,9 @@ ORDER BY id LIMIT :limit;
 SELECT key_id, ciphertext FROM sealed_secret
 WHERE organization_id = :organization_id AND record_id = :record_id AND purpose = :purpose;
 
+-- name: sealed_secrets
+SELECT record_id, purpose, key_id, ciphertext FROM sealed_secret WHERE organization_id = :organization_id;
+
 -- name: delete_wallet_lookups
 -- Before delete_wallet_accounts, which deletes the rows that this reads.
 DELETE FROM lookup
@@ -156,6 +172,9 @@ SELECT version FROM schema_version;
 -- name: one_time_code
 SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id = :id;
 
+-- name: one_time_codes
+SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id > :cursor ORDER BY id LIMIT :limit;
+
 -- name: code_count
 SELECT body FROM one_time_code_count WHERE organization_id = :organization_id AND subject = :subject;
 
@@ -166,14 +185,25 @@ SELECT id FROM used_token WHERE id = :id;
 -- name: due_messages
 SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT :limit;
 
+-- name: due_message_count
+SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
+
 -- name: outgoing_message
 SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
+
+-- name: outgoing_messages
+SELECT body FROM outgoing_message
+WHERE organization_id = :organization_id AND id > :cursor
+ORDER BY id LIMIT :limit;
 
 -- name: finished_messages
 -- For development servers. The newest expire last, and expiry has an index.
 SELECT organization_id, id FROM outgoing_message
 WHERE due_ms IS NULL AND expires_at_ms > :now_ms
 ORDER BY expires_at_ms DESC LIMIT :limit;
+
+-- name: has_email_event
+SELECT id FROM email_event WHERE organization_id = :organization_id AND id = :id AND recipient = :recipient;
 
 -- name: email_events_below
 SELECT body FROM email_event

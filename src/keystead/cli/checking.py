@@ -1,0 +1,77 @@
+"""`keystead check`: says whether a database is whole and fits its master key.
+
+Here: flags and the output. Not here: the checks (`server.checking`, `storage.sqlite_backup`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Annotated
+
+import typer
+
+from keystead.api.errors import ServiceError
+from keystead.cli.database_url import DatabaseUrl
+from keystead.cli.failure import Failure
+from keystead.cli.progress import ProgressLine
+from keystead.server.checking import Checked, check_installation
+from keystead.signer.confinement import keep_memory_private
+from keystead.signer.master_keys import Master, MasterKeyError, MasterKeySources, open_master_keys, parse_source
+from keystead.storage.migrations import is_current
+from keystead.storage.open import open_store, sqlite_path
+from keystead.storage.sqlite_backup import BackupRefused, damage
+
+
+def check(
+    database_url: DatabaseUrl,
+    master_key_file: Annotated[
+        str, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="The master key: a file, or a PKCS#11 URI.")
+    ],
+    other_master_key_file: Annotated[
+        str,
+        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The other one, while it is being rotated."),
+    ] = "",
+) -> None:
+    """Check that a database is whole and fits its master key.
+
+    Every sealed value is opened, and records, versions and look-ups are compared. Changes nothing, and servers may
+    run meanwhile. Prints a line for each problem; exit code 1 if there is one.
+    """
+    keep_memory_private()
+    pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
+    try:
+        places = [place for place in (master_key_file, other_master_key_file) if place]
+        sealing, *others = [parse_source(place, pin) for place in places]
+        master = open_master_keys(MasterKeySources(sealing, tuple(others)))
+        path = sqlite_path(database_url)
+        if path is not None and not path.exists():
+            raise Failure(f"there is no database file {path}")
+        damages = [] if path is None else damage(path)
+        for found in damages:
+            print(f"the database file: {found}")
+        checked = asyncio.run(_check(database_url, master))
+    except (MasterKeyError, BackupRefused, ValueError) as refused:
+        raise Failure(str(refused)) from None
+    except ServiceError as refused:
+        raise Failure(refused.message) from None
+    problems = len(damages) + checked.problems
+    print(f"{checked.organizations} organizations, {checked.sealed_values} sealed values opened.")
+    if problems:
+        raise Failure(f"{problems} problem(s), listed above")
+    print("No problem found.")
+
+
+async def _check(database_url: str, master: Master) -> Checked:
+    store = await open_store(database_url)
+    try:
+        if not await is_current(store):
+            raise Failure("the database is not migrated to this version: run keystead migrate")
+        with ProgressLine() as line:
+
+            def progress(so_far: Checked) -> None:
+                line.show(f"{so_far.organizations} organizations checked, {so_far.problems} problems")
+
+            return await check_installation(store, master, problem=print, progress=progress)
+    finally:
+        await store.close()

@@ -1,0 +1,202 @@
+"""Checks what an installation's database holds: that sealed values open, and that its tables agree.
+
+Here: every organization, one after another, read through the store. It changes nothing. Not here: opening values
+(`signer.seal_checks`), SQLite's check of its own file (`storage.sqlite_backup`), the command (`cli`).
+
+Servers may run meanwhile. The rows of one organization are read by several statements, so problems count only if
+the organization had the same version before and after them; otherwise it is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SealedSecret
+from keystead.organizations.lookups import Lookup, account_lookups
+from keystead.organizations.organization import Organization, records_of
+from keystead.organizations.record_kinds import RECORD_KINDS
+from keystead.pipeline.ports import Sealed
+from keystead.pipeline.store import Page
+from keystead.signer.installation_keys import SEALED_VALUES
+from keystead.signer.master_keys import Master, SealBroken
+from keystead.signer.seal_checks import OrganizationSeals, Owner, check_instance_value
+from keystead.storage.base import DatabaseStore
+
+_ORGANIZATIONS_AT_ONCE: Final = 500
+_ROWS_AT_ONCE: Final = 1_000
+_ATTEMPTS: Final = 20
+
+RowT = TypeVar("RowT")
+
+
+class Checked(msgspec.Struct):
+    """`sealed_values`: those that open. `problems`: how many were reported."""
+
+    organizations: int = 0
+    sealed_values: int = 0
+    problems: int = 0
+
+
+async def check_installation(
+    store: DatabaseStore, master: Master, *, problem: Callable[[str], None], progress: Callable[[Checked], None]
+) -> Checked:
+    """Check everything. `problem` gets a line for each problem, which names records and never a secret; `progress`
+    is called after each organization.
+
+    Raises Unavailable. The largest organization's look-ups are in memory at once.
+    """
+    checked = Checked()
+
+    def report(found: str) -> None:
+        checked.problems += 1
+        problem(found)
+
+    await _check_instance(store, master, checked, report)
+    last = None
+    while page := await store.data_keys(Page(_ORGANIZATIONS_AT_ONCE, after=last)):
+        for organization_id, _ in page:
+            found = await _check_organization(store, master, organization_id)
+            checked.organizations += 1
+            checked.sealed_values += found.sealed_values
+            for line in found.problems:
+                report(f"organization {organization_id}: {line}")
+            progress(checked)
+        last = page[-1][0]
+    return checked
+
+
+async def _check_instance(
+    store: DatabaseStore, master: Master, checked: Checked, report: Callable[[str], None]
+) -> None:
+    for name in SEALED_VALUES:
+        value = await store.instance_value(name)
+        if value is None:
+            report(f"the installation has no {name}")
+            continue
+        try:
+            check_instance_value(master, name, msgspec.json.decode(value, type=Sealed))
+            checked.sealed_values += 1
+        except (SealBroken, msgspec.MsgspecError) as broken:
+            report(str(broken))
+
+
+class _Found(msgspec.Struct):
+    """Of one organization, at one version."""
+
+    sealed_values: int = 0
+    problems: list[str] = []
+
+
+async def _check_organization(store: DatabaseStore, master: Master, organization_id: str) -> _Found:
+    for _ in range(_ATTEMPTS):
+        before = await store.version(organization_id)
+        organization = await store.organization(organization_id)
+        if organization is None:
+            return _Found(problems=["it has no readable records"])
+        found = _Found()
+        await _check_versions(store, organization, found)
+        await _check_lookups(store, organization, found)
+        await _check_seals(store, master, organization, found)
+        if not found.problems or await store.version(organization_id) == before == organization.version:
+            return found
+    return _Found(problems=[f"it changed during each of {_ATTEMPTS} checks; run this command again"])
+
+
+async def _check_versions(store: DatabaseStore, organization: Organization, found: _Found) -> None:
+    stored = await store.stored_versions(organization.id)
+    if stored is None:
+        found.problems.append("it has no row")
+        return
+    newest = stored.newest_record or 0
+    if not 1 <= newest <= stored.organization:
+        found.problems.append(f"it has version {stored.organization}, and its newest record has version {newest}")
+    profile = organization.profile
+    expected = None if profile.deleted else profile.parent_id
+    if stored.parent_id != expected:
+        found.problems.append(f"its row names the parent {stored.parent_id}, its profile {expected}")
+
+
+async def _check_lookups(store: DatabaseStore, organization: Organization, found: _Found) -> None:
+    """Every value by which it should be found leads to it, and no other."""
+    stored = await store.lookups_of(organization.id)
+    expected: set[Lookup] = set()
+    wallet_ids = set(organization.wallets)
+    async for account in _pages(
+        lambda page: store.wallet_accounts(organization.id, None, page), lambda one: one.wallet_account_id
+    ):
+        expected |= account_lookups([account])
+        if account.wallet_id not in wallet_ids:
+            found.problems.append(f"wallet account {account.wallet_account_id} belongs to no wallet on record")
+    if not organization.profile.deleted:
+        for record in records_of(organization):
+            expected |= RECORD_KINDS.of_record[type(record)].lookups(record)
+    for lookup in expected - stored.keys():
+        found.problems.append(f"the look-up of {_named(lookup)} is missing")
+    for lookup in stored.keys() - expected:
+        found.problems.append(f"there is a look-up of {_named(lookup)}, which is not on record")
+    parent_id = organization.profile.parent_id or ""
+    if any(stored_parent_id != parent_id for stored_parent_id in stored.values()):
+        found.problems.append("a look-up is stored under another parent")
+
+
+def _named(lookup: Lookup) -> str:
+    """Without the value: it may be an e-mail address."""
+    return f"{lookup.kind} of {lookup.holder_id or 'the organization'}"
+
+
+async def _check_seals(store: DatabaseStore, master: Master, organization: Organization, found: _Found) -> None:
+    """Everything opens, and no wallet or private key lacks its secret. A deleted organization has no data key."""
+    secrets = await store.sealed_secrets(organization.id)
+    if organization.profile.deleted:
+        if secrets:
+            found.problems.append("it is deleted, and has sealed secrets")
+        return
+    try:
+        seals = OrganizationSeals(master, organization.id, organization.data_key.sealed)
+    except SealBroken as broken:
+        found.problems.append(str(broken))
+        return
+    found.sealed_values += 1
+    stored = {(secret.record_id, secret.purpose) for secret in secrets}
+    expected = {(wallet_id, MNEMONIC_PURPOSE) for wallet_id in organization.wallets}
+    expected |= {(key_id, PRIVATE_KEY_PURPOSE) for key_id in organization.private_keys}
+    found.problems += [
+        f"the secret of {record_id} ({purpose}) is missing" for record_id, purpose in expected - stored
+    ]
+    found.problems += [
+        f"there is a secret of {record_id}, which is not on record" for record_id, _ in stored - expected
+    ]
+    async for owner in _owners(store, organization, secrets):
+        try:
+            found.sealed_values += seals.check(owner)
+        except (SealBroken, msgspec.MsgspecError) as broken:
+            found.problems.append(str(broken))
+
+
+async def _owners(
+    store: DatabaseStore, organization: Organization, secrets: list[SealedSecret]
+) -> AsyncIterator[Owner]:
+    for secret in secrets:
+        yield secret
+    for proxy in organization.auth_proxies.in_order():
+        yield proxy
+    for target in organization.import_targets.in_order():
+        yield target
+    async for code in _pages(lambda page: store.one_time_codes(organization.id, page), lambda one: one.id):
+        yield code
+    async for message in _pages(lambda page: store.outgoing_messages(organization.id, page), lambda one: one.id):
+        yield message
+
+
+async def _pages(
+    read: Callable[[Page], Awaitable[list[RowT] | None]], id_of: Callable[[RowT], str]
+) -> AsyncIterator[RowT]:
+    """All rows, some at a time, in order of ids."""
+    last = None
+    while rows := await read(Page(_ROWS_AT_ONCE, after=last)):
+        for row in rows:
+            yield row
+        last = id_of(rows[-1])

@@ -1,0 +1,83 @@
+"""What is measured of a server, for Prometheus: every metric with its name and labels.
+
+Labels have few values and never an id. Values of all workers are added up, by files of prometheus_client's
+multi-process mode, which is chosen when that package is imported: see `serving`, which prepares it. Not here: when
+counters are read (`sampling`), the address (`serving`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_COMMITS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Measurements:
+    """The metrics of one process."""
+
+    def __init__(self) -> None:
+        registry = CollectorRegistry()  # of this object; what is served is read from the files of all processes
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"keystead_{name}", text, labels, registry=registry)
+
+        def gauge(name: str, text: str, *labels: str) -> Gauge:
+            return Gauge(f"keystead_{name}", text, labels, registry=registry, multiprocess_mode="livesum")
+
+        self._requests = counter("requests", "Requests, by operation and HTTP status.", "operation", "status")
+        self._request_seconds = Histogram(
+            "keystead_request_seconds",
+            "Seconds from a complete request to its answer.",
+            ["operation"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._activities = counter(
+            "activities", "Answered submissions, by the type of the activity and its status.", "type", "status"
+        )
+        self._transaction_seconds = Histogram(
+            "keystead_transaction_seconds",
+            "Seconds of a transaction that writes.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._transaction_commits = Histogram(
+            "keystead_transaction_commits", "Commits in a transaction.", buckets=_COMMITS, registry=registry
+        )
+        self.decisions = counter(
+            "decisions", "Decisions on record, by verdict and by the rule that decided.", "verdict", "rule"
+        )
+        self.cache_hits = counter("cache_hits", "Values that a cache had.", "cache")
+        self.cache_misses = counter("cache_misses", "Values that a cache lacked.", "cache")
+        self.messages = counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
+        self.cpu_seconds = counter("cpu_seconds", "Processor time of the processes that serve.")
+        self.queued_submissions = gauge(
+            "queued_submissions", "Submissions that wait for their turn at their organization."
+        )
+        self.queued_commits = gauge("queued_commits", "Commits that wait for the next transaction.")
+        self.connections_used = gauge("database_connections_used", "Connections in use, by what for.", "pool")
+        self.connections_max = gauge("database_connections_max", "Most connections, by what for.", "pool")
+        self.processes = gauge("processes", "Processes that serve.")
+        self.due_messages = Gauge(
+            "keystead_due_messages",
+            "Messages that are not sent yet, of all organizations.",
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        )
+
+    def answered(self, operation: str, status: int, seconds: float) -> None:
+        """A request got its answer."""
+        self._requests.labels(operation, str(status)).inc()
+        self._request_seconds.labels(operation).observe(seconds)
+
+    def submitted(self, activity_type: str, status: str) -> None:
+        """A submission was answered with an activity."""
+        self._activities.labels(activity_type, status).inc()
+
+    def written(self, commits: int, seconds: float) -> None:
+        """A transaction ended, committed or not."""
+        self._transaction_seconds.observe(seconds)
+        self._transaction_commits.observe(commits)

@@ -1,0 +1,95 @@
+"""Copies the counters of the server's parts into its metrics, once a second.
+
+The parts count in plain numbers, which cost a request next to nothing. Not here: the metrics (`measurements`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from prometheus_client import Counter
+
+from keystead.api.errors import ServiceError
+from keystead.delivery.outbox import Outbox
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.lifecycle import Lifecycle
+from keystead.server.metrics.measurements import Measurements
+from keystead.storage.base import DatabaseStore
+
+EVERY_S: Final = 1.0
+_BACKLOG_EVERY: Final = 15
+"""The database is asked for the messages that wait once in so many samples."""
+
+
+class Sampler:
+    """Reads the parts of one process."""
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        store: DatabaseStore,
+        environment: Environment,
+        lifecycle: Lifecycle,
+        outbox: Outbox,
+    ) -> None:
+        self._measurements = measurements
+        self._store = store
+        self._environment = environment
+        self._lifecycle = lifecycle
+        self._outbox = outbox
+        self._known: dict[tuple[Counter, tuple[str, ...]], float] = {}
+
+    async def run(self) -> None:
+        """Sample until cancelled."""
+        self._measurements.processes.set(1)
+        number = 0
+        while True:
+            self.sample()
+            if number % _BACKLOG_EVERY == 0:
+                await self._sample_backlog()
+            number += 1
+            await asyncio.sleep(EVERY_S)
+
+    def sample(self) -> None:
+        """Everything that needs no database."""
+        to, store = self._measurements, self._store
+        for (verdict, rule), count in store.decisions.items():
+            self._count(to.decisions, count, verdict, rule)
+        for name, (hits, misses) in self._caches().items():
+            self._count(to.cache_hits, hits, name)
+            self._count(to.cache_misses, misses, name)
+        for result, count in self._outbox.results.items():
+            self._count(to.messages, count, result.name.lower())
+        self._count(to.cpu_seconds, time.process_time())
+        to.queued_submissions.set(self._lifecycle.waiting)
+        to.queued_commits.set(store.waiting_commits)
+        for pool, (used, most) in store.connections().items():
+            to.connections_used.labels(pool).set(used)
+            to.connections_max.labels(pool).set(most)
+
+    def _caches(self) -> Mapping[str, tuple[int, int]]:
+        """Hits and misses by cache."""
+        signing, policies = self._environment.signing_cache, self._environment.policy_sets
+        return {
+            "organizations": self._store.cache_use,
+            "policies": (policies.hits, policies.misses),
+            "signing_keys": (signing.keys.hits, signing.keys.misses),
+            "contract_interfaces": (signing.interfaces.hits, signing.interfaces.misses),
+        }
+
+    async def _sample_backlog(self) -> None:
+        try:
+            self._measurements.due_messages.set(await self._store.due_message_count())
+        except ServiceError:
+            return  # the database is away, which the requests show; the last number stays
+
+    def _count(self, counter: Counter, total: float, *labels: str) -> None:
+        """Raise a counter to this total."""
+        key = (counter, labels)
+        added = total - self._known.get(key, 0)
+        if added > 0:
+            (counter.labels(*labels) if labels else counter).inc(added)
+            self._known[key] = total

@@ -1,0 +1,79 @@
+"""Serves the metrics of all worker processes at an address of its own, from the process that started them.
+
+Here: the folder in which the processes count, and the address. Not here: the metrics (`measurements`). It speaks
+plain HTTP and asks for no credential, so only the monitoring should reach it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from keystead.server.listening import AddressInUse
+from keystead.server.logs import logger
+from keystead.server.settings import SettingsError
+
+_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that makes prometheus_client count in files. Worker processes inherit it."""
+
+_ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Host and port of `127.0.0.1:9464` or `[::1]:9464`. Raises SettingsError."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > 65_535:
+        raise SettingsError("setting KEYSTEAD_METRICS_ADDRESS: expected HOST:PORT, such as 127.0.0.1:9464")
+    return found["host"].strip("[]"), int(found["port"])
+
+
+@contextmanager
+def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterator[None]:
+    """Serve `GET /metrics` at this address while the block runs; nothing if the address is "".
+
+    Call it before the modules of the server are used. Raises SettingsError and AddressInUse.
+    """
+    if not address:
+        yield
+        return
+    host, port = parse_address(address)
+    with tempfile.TemporaryDirectory(prefix="keystead-metrics-") as folder:
+        os.environ[_FOLDER] = folder
+        from prometheus_client import CollectorRegistry, Metric, start_http_server
+        from prometheus_client.core import CounterMetricFamily
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        class SignerCollector:
+            """What the process that watches the signer knows."""
+
+            def collect(self) -> Iterable[Metric]:
+                text = "Starts of the signer after it died."
+                yield CounterMetricFamily("keystead_signer_restarts", text, value=signer_restarts())
+
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)
+        registry.register(SignerCollector())
+        try:
+            server, thread = start_http_server(port, host, registry)
+        except OSError as problem:
+            raise AddressInUse(f"cannot serve metrics on {address}: {problem.strerror}") from None
+        logger.info("serving metrics on http://%s/metrics", address)
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+            del os.environ[_FOLDER]
+
+
+def forget_process(process_id: int) -> None:
+    """A worker process has ended: its gauges no longer count. Its counters stay."""
+    if _FOLDER in os.environ:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(process_id)

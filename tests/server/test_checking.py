@@ -1,0 +1,98 @@
+"""`check_installation`: silent about everything that servers write, and a line for each kind of damage."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from keystead.keys.sealing import MasterKey
+from keystead.operations import CATALOGUE
+from keystead.server.checking import Checked, check_installation
+from keystead.storage.base import DatabaseStore
+from tests.conftest import MakeDatabase
+from tests.support.callers import SDK_FORM, Caller
+from tests.support.databases import Database, SqliteDatabase
+from tests.support.operation_examples import SUBMISSIONS, RecordIds, submitter
+from tests.support.organization_fixtures import create_records
+from tests.support.servers import Installation, Server, bootstrap_installation, running
+
+
+def checked(database: Database, master: MasterKey) -> tuple[list[str], Checked]:
+    """The problems, and what was checked."""
+    problems: list[str] = []
+
+    async def check(store: DatabaseStore) -> Checked:
+        return await check_installation(store, master, problem=problems.append, progress=lambda _: None)
+
+    return problems, database.with_store(check)
+
+
+def test_what_servers_write_has_no_problem(server: Server, caller: Caller, record_ids: RecordIds) -> None:
+    """After an activity of every type, while the server runs."""
+    for activity_type, example in SUBMISSIONS.items():
+        operation = CATALOGUE.of_type(activity_type)
+        assert operation is not None
+        by = submitter(activity_type, caller)
+        assert by.submit(operation.name, example(record_ids), SDK_FORM, type=activity_type).status_code == 200
+    database = server.installation.database
+    problems, found = checked(database, server.installation.master_key)
+    assert problems == []
+    counts = database.counts()
+    assert found.organizations == counts["organization"]
+    assert found.sealed_values > counts["sealed_secret"] > 5
+
+
+@pytest.fixture(scope="module")
+def whole(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation with a record of each kind, whose server has ended."""
+    installation = bootstrap_installation(make_sqlite())
+    with running(installation, tmp_path_factory.mktemp("server") / "log") as server:
+        create_records(server.caller)
+    yield installation
+    installation.database.close()
+
+
+DAMAGES = {
+    "UPDATE sealed_secret SET ciphertext = zeroblob(60)": "it was changed, or belongs to another record",
+    "UPDATE sealed_secret SET record_id = 'other' WHERE purpose = 'wallet-mnemonic'": "is missing",
+    "DELETE FROM sealed_secret": "(wallet-mnemonic) is missing",
+    "DELETE FROM wallet_account": "look-up of wallet_account_address",
+    "UPDATE wallet_account SET wallet_id = 'other', body = replace(CAST(body AS TEXT), wallet_id, 'other')": (
+        "belongs to no wallet on record"
+    ),
+    "DELETE FROM lookup WHERE kind = 'public_key'": "the look-up of public_key of",
+    "UPDATE lookup SET value = 'other' WHERE kind = 'organization_name'": "which is not on record",
+    "UPDATE lookup SET parent_id = 'other'": "stored under another parent",
+    "UPDATE record SET version = version + 1000": "its newest record has version",
+    "UPDATE organization SET parent_id = 'other'": "its row names the parent other",
+    "DELETE FROM instance WHERE name = 'proof_key'": "the installation has no proof_key",
+    "UPDATE instance SET value = (SELECT value FROM instance WHERE name = 'proof_key') WHERE name = 'bundle_key'": (
+        "sealed bundle-key: it was changed"
+    ),
+}
+
+
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_damage_is_reported(statement: str, whole: Installation, tmp_path: Path) -> None:
+    assert isinstance(whole.database, SqliteDatabase)
+    copy = tmp_path / "copy.db"
+    with (
+        closing(sqlite3.connect(whole.database.path)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+        assert target.execute(statement).rowcount
+        target.commit()
+    problems, found = checked(SqliteDatabase(copy), whole.master_key)
+    assert any(DAMAGES[statement] in problem for problem in problems), problems
+    assert found.problems == len(problems)
+
+
+def test_another_master_key_opens_nothing(whole: Installation) -> None:
+    problems, found = checked(whole.database, MasterKey.generate())
+    assert found.sealed_values == 0
+    assert any("data-key" in problem for problem in problems)
