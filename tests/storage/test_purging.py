@@ -89,7 +89,7 @@ def test_events_of_emails_expire(database: str) -> None:
                 assert await store.record_attempt(leased.after_attempt(SendResult.SENT, None), event)
             await purge_expired(store, NOW_MS)
             left = await store.email_events(organization_id, messages[0].recipient, "", PAGE)
-            assert [event.id for event in left] == ["event new"]
+            assert [event.id for event in left or ()] == ["event new"]
 
     asyncio.run(run())
 

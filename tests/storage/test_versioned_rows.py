@@ -124,9 +124,7 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
             assert [one.id for one in await store.lease_messages(10**12, LEASE_MS, 5)] == ["later"]
             assert await other.email_events(organization_id, "ada@example.COM", "", Page(5)) == [event]
             assert await other.email_events(organization_id, "ada@example.com", "Bounce", Page(5)) == []
-            assert await other.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a")) == [
-                event
-            ]
+            assert await other.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a")) is None
 
     asyncio.run(run())
 

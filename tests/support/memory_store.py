@@ -342,8 +342,8 @@ class MemoryStore:
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent]:
-        return []  # nothing is sent from memory
+    ) -> list[EmailEvent] | None:
+        return None if page.before or page.after else []  # nothing is sent from memory
 
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page

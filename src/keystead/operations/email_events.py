@@ -5,7 +5,7 @@ from __future__ import annotations
 from keystead.api.parameters import Pagination, QueryRequest, ShortText
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
-from keystead.operations.pages import page_of
+from keystead.operations.pages import page_of, unknown_cursor
 from keystead.organizations.outgoing_messages import EmailEvent as StoredEmailEvent
 from keystead.organizations.outgoing_messages import SendResult
 
@@ -48,6 +48,8 @@ async def list_email_events(reading: Reading, request: ListEmailEventsRequest) -
     page = page_of(request.pagination_options)
     organization_id = reading.organization.id
     found = await reading.store.email_events(organization_id, request.email, request.event_type or "", page)
+    if found is None:
+        raise unknown_cursor(page)
     return ListEmailEventsResponse(email_events=tuple(_shown(organization_id, event) for event in found))
 
 

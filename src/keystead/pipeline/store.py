@@ -156,8 +156,9 @@ class Store(ContextReads, Protocol):
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent]:
-        """The events of e-mails to this address, newest first. The type "" means any."""
+    ) -> list[EmailEvent] | None:
+        """The events of e-mails to this address, newest first. The type "" means any. None if the page's cursor is
+        not an event of this address."""
         ...
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:

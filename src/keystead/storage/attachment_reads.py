@@ -127,15 +127,18 @@ class AttachmentReads(ABC):
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent]:
+    ) -> list[EmailEvent] | None:
+        place = {"organization_id": organization_id, "recipient": recipient.lower()}
+        cursor = page.before or page.after
+        if cursor is not None and not await self._select(self._reads.has_email_event, id=cursor, **place):
+            return None
         pages = self._reads.email_events
         found = await self._select(
             pages.above if page.before else pages.below,
-            organization_id=organization_id,
-            recipient=recipient.lower(),
             event_type=event_type,
-            cursor=page.before or page.after or HIGHEST,
+            cursor=cursor or HIGHEST,
             limit=page.limit,
+            **place,
         )
         return [rows.email_event_from(row) for row in found]
 

@@ -102,6 +102,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
+    has_email_event: Statement
     email_events: Pages
 
 

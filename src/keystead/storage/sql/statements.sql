@@ -202,6 +202,9 @@ SELECT organization_id, id FROM outgoing_message
 WHERE due_ms IS NULL AND expires_at_ms > :now_ms
 ORDER BY expires_at_ms DESC LIMIT :limit;
 
+-- name: has_email_event
+SELECT id FROM email_event WHERE organization_id = :organization_id AND id = :id AND recipient = :recipient;
+
 -- name: email_events_below
 SELECT body FROM email_event
 WHERE organization_id = :organization_id AND recipient = :recipient
