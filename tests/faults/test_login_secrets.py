@@ -260,8 +260,8 @@ def proxied(codes: Codes, person: Person, secrets: Secrets) -> None:
     secrets.tell("a verification token at the proxy", token)
     ask(codes.caller, config_id, "account", filterType="EMAIL", filterValue="x@y.z", verificationToken=token)
     login = otp_login_params(token, generate_api_key().public_key)
-    ask(codes.caller, config_id, "otp_login_v2", **login, organizationId=codes.caller.organization_id)
-    answered(ask(codes.caller, config_id, "otp_login_v2", **login))
+    answered(ask(codes.caller, config_id, "otp_login_v2", **login, organizationId=codes.caller.organization_id))
+    assert ask(codes.caller, config_id, "otp_login_v2", **login).status_code == 400
 
 
 def keys_of_proxies(installation: Installation) -> Iterator[bytes]:

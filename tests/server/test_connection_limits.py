@@ -130,7 +130,7 @@ def test_connections_in_all() -> None:
             opened = [await server.connect() for _ in range(3)]
             reader, writer = await server.connect()
             status, message = status_and_error(await reader.read())
-            assert (status, message.startswith("the server has 3 connections open")) == (503, True)
+            assert (status, message.startswith("the server has 3 open connections")) == (503, True)
             opened[0][1].close()
             await server.until_closed(2)
             reader, writer = await server.connect()

@@ -39,7 +39,6 @@ def test_paths_of_the_schema_that_are_not_answered_yet(path: str, caller: Caller
 
 
 UNKNOWN_PATHS = [
-    "/",
     "/public",
     "/public/v1",
     "/public/v1/query",

@@ -56,6 +56,8 @@ def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathF
             "oauthProviders": [{"providerName": "issuer", "oidcToken": token}],
         }
         caller.submitted("create_users", {"users": [user | {"userTags": []}]})
+        # By default, a code proves nobody of an organization that has no parent.
+        caller.submitted("set_organization_feature", {"name": "FEATURE_NAME_OTP_EMAIL_AUTH", "value": ""})
         yield caller
     installation.database.close()
 

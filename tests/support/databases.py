@@ -69,6 +69,7 @@ class Database(ABC):
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
             lookups_added=frozenset({*of_users, name_lookup(organization.profile.name)}),
+            shares_credentials=True,
         )
         self._commit(
             Commit(
