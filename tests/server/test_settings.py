@@ -61,7 +61,7 @@ def test_variables_of_a_kubernetes_service_are_let_be() -> None:
 
 
 BAD = [
-    ({}, "no database: set --database-url or KEYSTEAD_DATABASE_URL"),
+    ({}, "no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE"),
     (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
     (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
     (URL | {"KEYSTEAD_SERVICE": "x"}, "unknown setting KEYSTEAD_SERVICE"),

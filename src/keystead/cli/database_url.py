@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
+
+from keystead.cli.failure import Failure
+from keystead.storage.url_file import VARIABLE, read_database_url
+
+
+def _from_file() -> str:
+    path = os.environ.get(VARIABLE)
+    if not path:
+        raise Failure("no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE")
+    try:
+        return read_database_url(path)
+    except ValueError as refused:
+        raise Failure(str(refused)) from None
+
 
 DatabaseUrl = Annotated[
     str,
     typer.Option(
         envvar="KEYSTEAD_DATABASE_URL",
-        help="postgresql://… or sqlite:///FILE. With a password: better in the variable.",
+        default_factory=_from_file,
+        show_default=False,
+        help="postgresql://… or sqlite:///FILE. With a password: better in the variable, or in a file that "
+        "KEYSTEAD_DATABASE_URL_FILE names.",
     ),
 ]

@@ -46,6 +46,8 @@ def serve(
     os.environ.update(
         {PREFIX + name.upper(): str(value) for name, value in given.items() if value not in ("", None)}
     )
+    if database_url:
+        os.environ.pop(f"{PREFIX}DATABASE_URL_FILE", None)  # the flag takes precedence
     os.umask(0o077)
     keep_memory_private()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -35,6 +35,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     (`configuration`)."""
 
     database_url: Annotated[str, Meta(description="`postgresql://…` or `sqlite:///FILE`.")]
+    database_url_file: Annotated[
+        str, Meta(description="File with the database URL, in place of `KEYSTEAD_DATABASE_URL`. Read at the start.")
+    ] = ""
     mode: Annotated[
         Literal["dev", "serve"],
         Meta(description="The command that made the data; `dev` and `serve` refuse the data of the other."),
@@ -268,11 +271,22 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
     }
+    if path := values.get("database_url_file"):
+        if values.get("database_url"):
+            raise SettingsError("set KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE, not both")
+        from keystead.storage.url_file import read_database_url  # few servers need it at the start
+
+        try:
+            values["database_url"] = read_database_url(path)
+        except ValueError as refused:
+            raise SettingsError(str(refused)) from None
     try:
         return msgspec.convert(values, AllSettings, strict=False)
     except msgspec.ValidationError as refused:
         if "missing required field" in str(refused):
-            raise SettingsError("no database: set --database-url or KEYSTEAD_DATABASE_URL") from None
+            raise SettingsError(
+                "no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE"
+            ) from None
         raise SettingsError(_named(refused)) from None
 
 

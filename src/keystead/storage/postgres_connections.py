@@ -15,6 +15,7 @@ import asyncpg
 
 from keystead.api.errors import ServiceError
 from keystead.storage.errors import NotMigrated, already_there, unavailable, unwritten
+from keystead.storage.postgres_causes import cause_of
 from keystead.storage.postgres_hosts import PostgresHosts
 
 _SERVER_SETTINGS = {
@@ -85,7 +86,7 @@ class Connections:
             return await self._hosts.connect(self._timeout_s, {**_SERVER_SETTINGS, **limit})
         except _DATABASE_AT_FAULT as error:
             self._lost()
-            raise unavailable("does not accept a connection") from error
+            raise unavailable(cause_of(error)) from error
 
     def _take(self) -> Any:
         while self._idle:
@@ -110,8 +111,14 @@ class Connections:
 
 
 async def connect(url: str, timeout_s: float) -> Any:
-    """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement."""
-    return await PostgresHosts(url).connect(timeout_s, _SERVER_SETTINGS)
+    """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement.
+
+    Raises Unavailable.
+    """
+    try:
+        return await PostgresHosts(url).connect(timeout_s, _SERVER_SETTINGS)
+    except _DATABASE_AT_FAULT as error:
+        raise unavailable(cause_of(error)) from error
 
 
 def translated(error: Exception) -> ServiceError:

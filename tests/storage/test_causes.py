@@ -1,0 +1,77 @@
+"""A PostgreSQL that does not let us in: the error says why, and repeats nothing of the URL."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from keystead.api.errors import Unavailable
+from keystead.storage.postgres_causes import cause_of
+from keystead.storage.schema import pending_migrations
+from tests.storage.conftest import opened
+from tests.support.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def closed_port() -> Iterator[int]:
+    with closing(socket.socket()) as unused:
+        unused.bind(("127.0.0.1", 0))  # nobody listens
+        yield int(unused.getsockname()[1])
+
+
+CASES = {
+    "wrong password": ("postgresql://postgres:secret-word@{host}/postgres", "refuses the user or the password"),
+    "unknown user": ("postgresql://nobody-here:secret-word@{host}/postgres", "refuses the user or the password"),
+    "no TLS": ("{url}?sslmode=require", "has no TLS, which sslmode in the URL demands"),
+    "unknown host": ("postgresql://postgres:secret-word@nobody.invalid/postgres", "a host name that is not known"),
+    "closed port": ("postgresql://postgres:secret-word@127.0.0.1:{closed}/postgres", "nothing listens"),
+    "closed ports of a name": ("postgresql://postgres:secret-word@localhost:{closed}/postgres", "nothing listens"),
+    "unknown database": ("{server}/nothing_here", "has no database of this name"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cause(case: str, postgres: PostgresServer, closed_port: int) -> None:
+    template, cause = CASES[case]
+    server = postgres.url().rpartition("/")[0]
+    host = urlsplit(server).netloc.rpartition("@")[2]
+    url = template.format(url=postgres.url(), server=server, host=host, closed=closed_port)
+
+    async def ready() -> None:
+        async with opened(url) as store:
+            await store.ready()
+
+    for use in (lambda: asyncio.run(ready()), lambda: pending_migrations(url)):
+        with pytest.raises(Unavailable) as refused:
+            use()
+        assert cause in refused.value.message
+        password = urlsplit(url).password
+        assert password
+        assert password not in refused.value.message
+        assert "nobody" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (asyncpg.InvalidAuthorizationSpecificationError("no pg_hba.conf entry, no encryption"), "without TLS"),
+        (asyncpg.InvalidAuthorizationSpecificationError("no pg_hba.conf entry"), "from this machine"),
+        (asyncpg.TooManyConnectionsError("sorry"), "no connection left"),
+        (asyncpg.CannotConnectNowError("starting"), "starting or stopping"),
+        (asyncpg.TargetServerAttributeNotMatched("read-write"), "accepts writes"),
+        (ssl.SSLCertVerificationError("self-signed"), "certificate that is not trusted"),
+        (ssl.SSLError("handshake"), "does not complete the TLS handshake"),
+        (TimeoutError(), "does not answer in time"),
+        (OSError("Multiple exceptions: [Errno 111] a, [Errno 113] b"), "does not accept a connection"),
+        (asyncpg.PostgresError("anything else"), "does not accept a connection"),
+    ],
+)
+def test_words(error: Exception, cause: str) -> None:
+    assert cause in cause_of(error)
