@@ -195,7 +195,8 @@ def test_an_id_token_at_the_proxy_again_begins_a_session_of_the_same_key_alone(c
     """Until the token expires, also after the session was ended. Nobody signed the request, so it is a new one."""
     person, config_id, key = new_person(codes), new_proxy(codes.caller), generate_api_key()
     body = {"oidcToken": person.id_token(key.public_key), "publicKey": key.public_key}
-    holder, own = person.caller.with_key(key), {"userId": person.caller.user_id}
+    holder = person.caller.with_key(key)
+    own: dict[str, Any] = {"userId": person.caller.user_id}
 
     def ids() -> list[str]:
         """The ids of the session's key: one or none."""
