@@ -23,7 +23,7 @@ READERS = {
         "tests.keys.test_mnemonic",
         "tests.signer.test_local",
     ],
-    "hpke": ["tests.keys.test_bundles"],
+    "hpke": ["tests.keys.test_bundles", "tests.signer.test_tokens"],
     "signing": ["tests.operations.test_signing_vectors", "tests.chains.ethereum.test_ethereum"],
     "stamps": ["tests.server.test_stamp_vectors"],
     "tokens": ["tests.sessions.test_vectors"],
@@ -39,7 +39,6 @@ FOR_CLIENTS = {
     "otp-client-refuses-unpinned-signer": "refused by the client, before anything is sent",
     "credential-bundle-bad-checksum": "the checksum around it is the client's; the ciphertext is good",
     "onramp-secret": "an activity that is not served",
-    "oauth2-client-secret": "an activity that is not served",
 }
 
 

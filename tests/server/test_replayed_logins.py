@@ -191,6 +191,36 @@ def test_the_same_bytes_do_not_bring_an_ended_session_back(codes: Codes, make: C
     assert begun not in keys()
 
 
+def test_an_id_token_at_the_proxy_again_begins_a_session_of_the_same_key_alone(codes: Codes) -> None:
+    """Until the token expires, also after the session was ended. Nobody signed the request, so it is a new one."""
+    person, config_id, key = new_person(codes), new_proxy(codes.caller), generate_api_key()
+    body = {"oidcToken": person.id_token(key.public_key), "publicKey": key.public_key}
+    holder = person.caller.with_key(key)
+    own: dict[str, Any] = {"userId": person.caller.user_id}
+
+    def ids() -> list[str]:
+        """The ids of the session's key: one or none."""
+        found = person.caller.asked("get_api_keys", **own)["apiKeys"]
+        return [one["apiKeyId"] for one in found if one["credential"]["publicKey"] == key.public_key]
+
+    def log_in() -> None:
+        session = answered(ask(codes.caller, config_id, "oauth_login", **body))["session"]
+        assert claims(session)["public_key"] == key.public_key
+        assert holder.asked("whoami")["userId"] == person.caller.user_id
+        assert len(ids()) == 1
+
+    log_in()
+    log_in()
+    person.caller.submitted("delete_api_keys", own | {"apiKeyIds": ids()})
+    assert holder.ask("whoami").status_code == 401
+    log_in()
+    thief = generate_api_key()
+    stolen = body | {"publicKey": thief.public_key}
+    status, message = refusal(ask(codes.caller, config_id, "oauth_login", **stolen))
+    assert (status, "nonce" in message) == (400, True), message
+    assert person.caller.with_key(thief).ask("whoami").status_code == 401
+
+
 # Parts of requests, in new ones.
 
 

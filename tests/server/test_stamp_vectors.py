@@ -56,7 +56,7 @@ def organization(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathF
             "oauthProviders": [{"providerName": "issuer", "oidcToken": token}],
         }
         caller.submitted("create_users", {"users": [user | {"userTags": []}]})
-        # By default, a code proves nobody of an organization that has no parent.
+        # The users of an organization without a parent log in by code only if it says so.
         caller.submitted("set_organization_feature", {"name": "FEATURE_NAME_OTP_EMAIL_AUTH", "value": ""})
         yield caller
     installation.database.close()
@@ -86,13 +86,30 @@ def test_vector(vector: dict[str, Any], organization: Caller) -> None:
     if vector["header"] == "X-Stamp-Attested":
         path = "/public/v1/submit/stamp_login"
     response = organization.http.post(path, content=vector["body"].encode(), headers=headers)
-    if vector["header"] == "X-Stamp-Attested":
-        assert response.status_code == (200 if vector["expected"] == "valid" else 401), response.text
+    if vector["header"] == "X-Stamp-Attested" and vector["expected"] == "valid":
+        assert response.status_code == 200, response.text
+    elif vector["header"] == "X-Stamp-Attested":
+        status, message = refusal(response)
+        assert (status, REFUSED[vector["id"]] in message) == (401, True), message
     elif vector["expected"] == "invalid":
         assert refusal(response)[0] == 401
     else:
         assert (response.status_code, accepted in response.text) == ACCEPTED[accepted], response.text
 
+
+_BOUND = (
+    "claim `nonce` or `tknonce` of the ID token must be the SHA-256, in lower-case hex, of the stamp's publicKey"
+)
+REFUSED = {
+    "attested-otp-expired-token": "verification token: expired: claim `exp` is",
+    "attested-otp-token-of-other-key": "the verification token was issued for another public key",
+    "attested-otp-body-changed": "the signature is not this key's over the body",
+    "attested-otp-tampered-token": "verification token: the signature is not this server's",
+    "attested-oidc-wrong-nonce": _BOUND,
+    "attested-oidc-no-nonce": _BOUND,
+    "attested-oidc-expired": "field `publicKeyAttestation`: expired: claim `exp` is",
+}
+"""Why each bad attested stamp is refused: the one thing that is wrong with it, and nothing else."""
 
 ACCEPTED = {
     '"username":"vectors"': (200, True),

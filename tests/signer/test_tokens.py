@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,8 @@ from keystead.signer.installation_keys import (
 from keystead.signer.local import LocalSigner, open_signer
 from tests.support import bundles
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "hpke.json"
+VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "hpke.json").read_bytes())
+CLIENT_SECRETS = [one for one in VECTORS["cases"] if one["id"] == "oauth2-client-secret"]
 MASTER = MasterKey.generate()
 SIGNER = open_signer(MASTER, LocalSigner(MASTER).new_installation_keys())
 PUBLISHED = {key.name: key for key in asyncio.run(SIGNER.installation_keys())}
@@ -93,9 +95,8 @@ def test_without_the_key(key: object) -> None:
             asyncio.run(bare.sign_verification_token(TOKEN))
 
 
-def test_a_client_secret_of_a_published_client_opens() -> None:
+@pytest.mark.parametrize("vector", CLIENT_SECRETS, ids=lambda vector: str(vector["id"]))
+def test_a_client_secret_of_a_published_client_opens(vector: dict[str, Any]) -> None:
     """The vector of the published encryption, with the private key that it names."""
-    groups = [group for group in json.loads(VECTORS.read_text()).values() if isinstance(group, list)]
-    (vector,) = [one for group in groups for one in group if one["id"] == "oauth2-client-secret"]
     key = ClientSecretKey(bytes.fromhex(vector["receiverPrivateKey"]))
     assert key.open(bytes.fromhex(vector["value"])).decode() == vector["plaintext"]
