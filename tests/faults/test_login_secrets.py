@@ -13,12 +13,18 @@ from contextlib import contextmanager
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
+from typing import Any
 
 import httpx
+import msgspec
+from aiosmtpd.smtp import AuthResult, LoginPassword
 
+from keystead.keys.one_time_codes import message_context
 from keystead.keys.sealing import Purpose, SealContext
+from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.stamps.signing import generate_api_key
 from keystead.testing import Outbox, SentMessage
+from tests.delivery.test_smtp import Certificates
 from tests.faults.test_secrets_stay_in import data_key_of, forms
 from tests.operations.test_oauth2_credentials import authentication, encrypted, new_credential
 from tests.server.test_auth_proxy import ask, new_proxy
@@ -33,6 +39,7 @@ from tests.support.oauth2_provider import SECRET
 from tests.support.people import Person, attested_login, new_person, otp_login_params
 from tests.support.servers import Installation, Server, running
 
+PASSWORD = "planted-password-of-the-mail-server"
 _CODE = re.compile(r"is: ([0-9A-Z]{6,9})\b")
 _BUNDLE = re.compile(r"\b[1-9A-HJ-NP-Za-km-z]{100,}\b")
 
@@ -73,12 +80,23 @@ class Secrets:
 
 
 def test_secrets_of_logins_stay_in(installation: Installation, tmp_path: Path) -> None:
-    port, secrets = free_port(), Secrets()
-    settings = {"smtp_port": port, "log_level": "debug", **taking_tokens(tmp_path)}
-    with mail_server(port) as mailbox, running(installation, tmp_path / "log", settings) as server:
+    port, secrets, certificates = free_port(), Secrets(), Certificates(tmp_path)
+    settings = {
+        "log_level": "debug",
+        **taking_tokens(tmp_path),
+        **sending_settings(tmp_path, secrets, port, certificates.ca_file),
+    }
+    options: dict[str, Any] = {
+        "tls_context": certificates.context,
+        "require_starttls": True,
+        "auth_required": True,
+        "authenticator": authenticated,
+    }
+    with mail_server(port, **options) as mailbox, running(installation, tmp_path / "log", settings) as server:
         codes = Codes(server, server.caller, ReceivedMail(mailbox))
         with refusals(server) as errors:
             log_in_by_every_way(codes, secrets)
+            code_by_sms(codes, secrets)
             record = records(server)
         assert server.stop() == 0
         log = server.log.read_bytes()
@@ -167,6 +185,44 @@ def one_time_codes(codes: Codes, person: Person, secrets: Secrets) -> None:
     for code in ("WRONG-ONE", typed):
         asked = {"otpId": older["otpId"], "otpCode": code}
         codes.caller.submit("verify_otp", asked, SDK_FORM, type="ACTIVITY_TYPE_VERIFY_OTP")
+
+
+def sending_settings(folder: Path, secrets: Secrets, port: int, ca_file: str) -> dict[str, Any]:
+    """A mail server with a password; a hook with a secret, which nobody answers, for SMS."""
+    password, hook_secret = folder / "password", folder / "hook-secret"
+    password.write_text(PASSWORD)
+    hook_secret.write_text("planted-secret-of-the-operators-hook")
+    secrets.hide("the mail server's password", PASSWORD)
+    secrets.hide("the hook's secret", hook_secret.read_text())
+    return {
+        "smtp_host": "localhost",
+        "smtp_port": port,
+        "smtp_security": "starttls",
+        "smtp_username": "keystead",
+        "smtp_password_file": str(password),
+        "smtp_ca_file": ca_file,
+        "message_hook_url": f"https://127.0.0.1:{free_port()}/messages",
+        "message_hook_secret_file": str(hook_secret),
+    }
+
+
+def authenticated(server: Any, session: Any, envelope: Any, mechanism: str, given: Any) -> AuthResult:
+    return AuthResult(success=isinstance(given, LoginPassword) and given.password == PASSWORD.encode())
+
+
+def code_by_sms(codes: Codes, secrets: Secrets) -> None:
+    """The hook does not take it, so the message waits, sealed."""
+    codes.started("+14155550142", otpType="OTP_TYPE_SMS")
+    installation = codes.server.installation
+    rows = installation.database.rows("SELECT body FROM outgoing_message")
+    messages = [msgspec.json.decode(body, type=OutgoingMessage) for (body,) in rows]
+    (message,) = [one for one in messages if one.channel == "sms"]
+    assert message.sealed is not None
+    context = message_context(message.organization_id, message.id)
+    text = data_key_of(installation, message.organization_id).open(message.sealed, context).decode()
+    found = _CODE.search(text)
+    assert found is not None
+    secrets.hide("a code by SMS", found[1])
 
 
 def tokens(codes: Codes, person: Person, secrets: Secrets) -> None:
@@ -260,8 +316,9 @@ def proxied(codes: Codes, person: Person, secrets: Secrets) -> None:
     secrets.tell("a verification token at the proxy", token)
     ask(codes.caller, config_id, "account", filterType="EMAIL", filterValue="x@y.z", verificationToken=token)
     login = otp_login_params(token, generate_api_key().public_key)
-    answered(ask(codes.caller, config_id, "otp_login_v2", **login, organizationId=codes.caller.organization_id))
-    assert ask(codes.caller, config_id, "otp_login_v2", **login).status_code == 400
+    elsewhere = "00000000-0000-7000-8000-000000000000"
+    assert ask(codes.caller, config_id, "otp_login_v2", **login, organizationId=elsewhere).status_code >= 400
+    answered(ask(codes.caller, config_id, "otp_login_v2", **login))
 
 
 def keys_of_proxies(installation: Installation) -> Iterator[bytes]:

@@ -50,9 +50,10 @@ class SilentMailbox(Mailbox):
 
 
 @contextmanager
-def mail_server(port: int, mailbox: Mailbox | None = None) -> Iterator[Mailbox]:
+def mail_server(port: int, mailbox: Mailbox | None = None, **options: Any) -> Iterator[Mailbox]:
+    """`options`: of the package's SMTP server, such as its certificate."""
     mailbox = mailbox or Mailbox()
-    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port, **options)
     controller.start()
     try:
         yield mailbox
