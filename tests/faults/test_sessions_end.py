@@ -76,7 +76,7 @@ ENDS: list[tuple[End, int, str]] = [
     (_expiry, 401, EXPIRED),
     (_deletion_of_the_key, 401, GONE),
     (_deletion_of_the_user, 401, GONE),
-    (_deletion_of_the_organization, 404, "no organization found with the given ID"),
+    (_deletion_of_the_organization, 404, GONE),
 ]
 
 

@@ -7,6 +7,8 @@ what its user may do (`policies`).
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from keystead.api.enums import CredentialType, OtpType
@@ -214,8 +216,11 @@ def expired(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
     )
 
 
+KEY_NOT_FOUND: Final = "could not find public key in organization or its parent organization"
+"""Published clients end a session when a message has these words."""
+
+
 def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
-    """The words about a public key are literal: published clients end a session when they read them."""
     if proven.credential_id is not None:
         return Unauthenticated(
             "credential ID could not be found in organization or its parent organization "
@@ -230,8 +235,7 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
         )
     read_only = ": X-Session is of no read-only session here" if proven.session_digest else ""
     return Unauthenticated(
-        "could not find public key in organization or its parent organization "
-        f"organizationId={organization_id} publicKey={proven.public_key}{read_only}",
+        f"{KEY_NOT_FOUND} organizationId={organization_id} publicKey={proven.public_key}{read_only}",
         machine_code="PUBLIC_KEY_NOT_FOUND",
     )
 

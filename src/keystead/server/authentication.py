@@ -21,6 +21,7 @@ from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
+    KEY_NOT_FOUND,
     Principal,
     ProvenKey,
     VerifiedContact,
@@ -310,8 +311,10 @@ async def _organization_of_user(store: Store, organization: Organization, lookup
 
 async def _organization(store: Store, organization_id: str) -> Organization:
     organization = await store.organization(organization_id)
-    if organization is None or organization.profile.deleted:
-        raise NotFound(
-            f"no organization found with the given ID: {organization_id}", machine_code="ORGANIZATION_NOT_FOUND"
-        )
-    return organization
+    if organization is not None and not organization.profile.deleted:
+        return organization
+    # Published clients end a session of a deleted organization when they read these words.
+    why = "" if organization is None else f"; it was deleted: {KEY_NOT_FOUND}"
+    raise NotFound(
+        f"no organization found with the given ID: {organization_id}{why}", machine_code="ORGANIZATION_NOT_FOUND"
+    )
