@@ -27,8 +27,8 @@ from keystead_client import Client, NotFound, generate_api_key
 settings = json.loads(sys.stdin.read())
 with Client(**settings) as client:
     assert client.whoami().organization_id == settings["organization_id"]
-    client.create_wallet(wallet_name="W", accounts=[])
-    print(client.list_wallets().wallets[0].wallet_name)
+    made = client.create_wallet(wallet_name="made by the client alone", accounts=[])
+    print(*[one.wallet_name for one in client.list_wallets().wallets if one.wallet_id == made.wallet_id])
 assert not [name for name in sys.modules if name.partition(".")[0] == "keystead"]
 """
 
@@ -77,4 +77,4 @@ def test_it_calls_a_server(wheel: Path, sqlite_server: Server, tmp_path: Path) -
         check=False,
         cwd=tmp_path,
     )
-    assert (done.returncode, done.stdout) == (0, "W\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "made by the client alone\n"), done.stderr
